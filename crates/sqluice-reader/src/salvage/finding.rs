@@ -146,7 +146,7 @@ pub struct Finding {
     pub faulty_pages: u64,
     /// `true` if leaves of a tree have different depths: pages are in wrong places.
     pub is_uneven: bool,
-    /// The number of rows whose overflow pages are lost, but no field that is not computed from others.
+    /// The number of rows that have lost overflow pages, but on them only fields that are computed from others.
     pub cut_rows: u64,
     /// The indexes that have entries of lost rows.
     pub witnesses: Vec<Witness>,

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Interior pages of tables are only hints. Of several claims to a page, the best counts: rowids that fit, named by a page without a fault.
-//! All leaves of a tree have the same depth: below an interior page are leaves alone or interior pages alone, and the fewer of them are in
-//! wrong places.
+//! All leaves of a tree have the same depth, so the children of an interior page are all leaves, or all interior pages. If they are mixed, the
+//! fewer ones are in wrong places.
 
 use std::collections::HashMap;
 

@@ -47,8 +47,8 @@ pub struct Survey {
     pub shapes: Vec<Shape>,
 }
 
-/// Runs `work` for consecutive runs of pages on all cores: the number of the first page, and the bytes of the run. A run without a page
-/// that `is_wanted` is not read.
+/// Calls `work` for runs of consecutive pages, on all cores, with the number of the first page and the bytes of the run. Runs without a
+/// page that `is_wanted` are not read.
 pub(super) fn on_all_cores<T: Send>(
     file: &DamagedFile,
     threads: usize,

@@ -36,25 +36,30 @@ impl Path {
     pub(super) fn new(name: String) -> Path {
         let is_folder = name.ends_with('/') || name == "." || name.ends_with("/.");
         let refused = |path, refusal| Path { path, is_folder, refusal: Some(refusal) };
-        let is_drive = matches!(name.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
         if name.contains('\0') {
             return refused(name, Refusal::Name);
         }
-        if name.starts_with(['/', '\\']) || is_drive && has_drive_path(&name) {
+        let components: Vec<&str> = name.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        let path = components.join("/");
+        // Without its first components, a name such as `./C:\a` is absolute.
+        if is_absolute(&name) || is_absolute(&path) {
             return refused(name, Refusal::Absolute);
         }
         if name.split(['/', '\\']).any(|component| component == "..") {
             return refused(name, Refusal::Parent);
         }
-        let components: Vec<&str> = name.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-        if components.is_empty() {
+        if path.is_empty() {
             return refused(name, Refusal::NoName);
         }
-        Path { path: components.join("/"), is_folder, refusal: None }
+        Path { path, is_folder, refusal: None }
     }
 }
 
-/// Returns `true` if a path from the root follows the name of a drive, as in `C:\a`.
-fn has_drive_path(name: &str) -> bool {
-    name[2..].starts_with(['/', '\\'])
+/// Returns `true` if a path begins at the root of the file system or of a drive, as `/a`, `\a` and `C:\a` do.
+fn is_absolute(path: &str) -> bool {
+    let after_drive = match path.as_bytes() {
+        [letter, b':', ..] if letter.is_ascii_alphabetic() => &path[2..],
+        _ => path,
+    };
+    after_drive.starts_with(['/', '\\'])
 }

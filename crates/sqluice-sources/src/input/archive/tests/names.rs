@@ -57,6 +57,13 @@ fn backslashes_separate_folders_in_names_of_windows_but_not_of_unix() {
 }
 
 #[test]
+fn a_name_that_is_absolute_without_its_first_components_is_refused() {
+    for name in ["./\\a.csv", ".//C:\\a.csv", "././C:/a.csv"] {
+        assert!(Path::new(name.to_owned()).refusal.is_some(), "{name}");
+    }
+}
+
+#[test]
 fn code_page_437_has_a_character_for_each_byte() {
     let all: Vec<u8> = (0..=255).collect();
     let text = of_code_page_437(&all);
@@ -75,6 +82,7 @@ proptest! {
         let path = Path::new(name);
         if path.refusal.is_none() {
             prop_assert!(!path.path.starts_with(['/', '\\']) && !path.path.is_empty());
+            prop_assert!(!matches!(path.path.as_bytes(), [b'a' | b'b' | b'C', b':', b'/' | b'\\', ..]));
             prop_assert!(path.path.split('/').all(|part| !matches!(part, "" | "." | "..")));
             prop_assert!(!path.path.contains(['\0']) && path.path.split('\\').all(|part| part != ".."));
         }
