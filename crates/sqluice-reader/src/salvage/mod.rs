@@ -11,8 +11,8 @@
 //!
 //! Modules, from the bottom up: `log`: pages of a write-ahead log or a journal; `file`: the file as pages; `survey`: facts of all pages;
 //! `freelist`; `keys`: keys of WITHOUT ROWID tables; `owners`: pages of trees; `chains`: overflow pages; `shape`: rows that a table can have;
-//! `orphans`: leaves of no tree; `rows`: the rows of pages; `finding`: everything together; `witnesses`: entries of indexes whose rows are
-//! lost; `schema`: the rows of `sqlite_schema`.
+//! `orphans`: leaves of no tree; `rows`: the rows of pages; `sought`: the trees to find, and their leaves; `witnesses`: entries of indexes
+//! whose rows are lost; `finding`: everything together; `schema`: the rows of `sqlite_schema`.
 
 pub mod chains;
 pub mod file;
@@ -25,13 +25,15 @@ pub mod owners;
 pub mod rows;
 pub mod schema;
 pub mod shape;
+pub mod sought;
 pub mod survey;
 pub mod witnesses;
 
 pub use file::{DamagedFile, OpenOptions};
-pub use finding::{Finding, Group, Leaf, Origin, Sought, SoughtTree};
+pub use finding::{Finding, Group};
 pub use owners::{Gap, LostPage};
 pub use rows::{PageRows, SavedRow};
 pub use schema::{FoundSchema, SchemaRow, read_schema};
+pub use sought::{Leaf, Origin, Sought, SoughtTree};
 pub use survey::{PageFacts, Survey, survey};
 pub use witnesses::{Rowids, Witness};

@@ -17,10 +17,10 @@ use sqluice_format::record;
 
 use super::chains::Chains;
 use super::file::DamagedFile;
-use super::finding::{Leaf, Origin, Sought};
 use super::owners::Owners;
 use super::rows::{PageRows, SavedRow};
 use super::shape::fits;
+use super::sought::{Leaf, Origin, Sought};
 use super::survey::{PageFacts, on_all_cores};
 
 /// The number of rowids in a word of a bitmap, as a power of two.

@@ -17,7 +17,7 @@ use sqluice_reader::salvage::{
 };
 
 use super::Recover;
-use super::from_indexes::{IndexedRows, indexed_rows, report_of};
+use super::indexed::{IndexedRows, indexed_rows, report_of};
 use super::layout::Layout;
 use super::report::{FoundRows, LostPageReport, RecoverPlan, SavedTable};
 use crate::check::spec::tables as specs;

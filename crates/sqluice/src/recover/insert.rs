@@ -17,7 +17,7 @@ use sqluice_reader::salvage::schema::text_of;
 use sqluice_reader::salvage::{DamagedFile, Leaf, PageRows, SavedRow};
 
 use super::found::{Found, FoundTable};
-use super::layout::Layout;
+use super::layout::{Layout, free_column};
 use super::report::SavedTable;
 use super::source::is_ordinary;
 
@@ -260,18 +260,6 @@ impl<'a> Insertion<'a> {
 /// Returns a name of the rowid, if no column of the table is the rowid.
 pub(super) fn rowid_column(table: &Table) -> Option<&'static str> {
     table.rowid_name().filter(|_| table.rowid_alias.is_none() && !table.without_rowid)
-}
-
-/// Returns a name that none of the columns, quoted or not, has.
-pub(super) fn free_column(columns: &[String], wanted: &str) -> String {
-    let mut name = wanted.to_owned();
-    while columns
-        .iter()
-        .any(|column| column.eq_ignore_ascii_case(&quoted(&name)) || column.eq_ignore_ascii_case(&name))
-    {
-        name.push('_');
-    }
-    name
 }
 
 /// Returns a name that no object of the database has.

@@ -2,7 +2,7 @@
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::batch::Value;
-use sqluice_core::schema::Table;
+use sqluice_core::schema::{Table, quoted};
 use sqluice_format::check::spec::{self, Constant};
 use sqluice_format::record;
 use sqluice_format::value::SerialType;
@@ -86,4 +86,16 @@ impl Layout {
             );
         }
     }
+}
+
+/// Returns a name that none of the columns, quoted or not, has.
+pub(super) fn free_column(columns: &[String], wanted: &str) -> String {
+    let mut name = wanted.to_owned();
+    while columns
+        .iter()
+        .any(|column| column.eq_ignore_ascii_case(&quoted(&name)) || column.eq_ignore_ascii_case(&name))
+    {
+        name.push('_');
+    }
+    name
 }

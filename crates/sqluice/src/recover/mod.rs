@@ -12,11 +12,12 @@
 //! * Rows that only their shape joins to a table are counted apart.
 //!
 //! Modules, from the bottom up: `report`: the plan and the report; `layout`: the columns of records; `source`: clean leaves as a source;
-//! `found`: what is left; `insert`: rows that SQLite inserts; `from_indexes`: columns of lost rows; `virtual_tables`: full-text and spatial
-//! tables; `write`: the new database.
+//! `indexed`: lost rows that indexes know; `found`: all that is left; `insert`: rows that SQLite inserts; `from_indexes`: tables with columns of
+//! lost rows; `virtual_tables`: full-text and spatial tables; `write`: the new database.
 
 mod found;
 mod from_indexes;
+mod indexed;
 mod insert;
 mod layout;
 mod report;
