@@ -522,6 +522,7 @@ impl<'s> Sniffer<'s> {
             header: self.given.header != Some(false),
             titles: self.given.skip_lines.is_none() && self.given.header != Some(false),
             footer: self.whole,
+            columns: self.given.columns,
         };
         Reading::of(self.text, self.skipped + 1, self.whole, dialect, around)
     }

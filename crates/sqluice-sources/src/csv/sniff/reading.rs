@@ -51,7 +51,7 @@ pub(super) struct Reading<'s> {
 
 /// The kinds of lines that may stand around the table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around {
+pub(super) struct Around<'c> {
     /// `true` if lines that begin with `#` may precede the table.
     pub(super) comments: bool,
     /// `true` if the table may have a header.
@@ -60,6 +60,18 @@ pub(super) struct Around {
     pub(super) titles: bool,
     /// `true` if a footer may follow the table, because the sample is the whole file.
     pub(super) footer: bool,
+    /// The columns of the target table; empty if unknown. A record that names only these is no title.
+    pub(super) columns: &'c [&'c str],
+}
+
+impl Around<'_> {
+    /// Returns `true` if all fields of a record are names of columns of the target table.
+    fn names_columns(self, row: &Row<'_>) -> bool {
+        let is_name = |field: &Field<'_>| {
+            self.columns.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(&field.value))
+        };
+        !row.fields.is_empty() && row.fields.iter().all(is_name)
+    }
 }
 
 impl<'s> Reading<'s> {
@@ -69,7 +81,7 @@ impl<'s> Reading<'s> {
         line: u64,
         whole: bool,
         dialect: Dialect,
-        around: Around,
+        around: Around<'_>,
     ) -> Reading<'s> {
         let rows = rows(sample, line, whole, dialect);
         let mut reading = Reading { dialect, width: 1, body: 0..rows.len(), rows, commented_header: None };
@@ -100,7 +112,7 @@ impl<'s> Reading<'s> {
         counts.into_iter().max_by_key(|&(width, count)| (count, width)).map_or(1, |(width, _)| width)
     }
 
-    fn find_body(&self, around: Around) -> std::ops::Range<usize> {
+    fn find_body(&self, around: Around<'_>) -> std::ops::Range<usize> {
         let rows = self.rows.len();
         if self.width < 2 {
             let leading = self.rows.iter().take_while(|row| row.begins_as_comment()).count();
@@ -124,7 +136,7 @@ impl<'s> Reading<'s> {
 
     /// Returns the position of the last comment before the first record, if this comment names the columns: `#chrom<tab>start`. Returns
     /// the names, too.
-    fn find_commented_header(&self, around: Around) -> Option<(usize, Vec<Field<'s>>)> {
+    fn find_commented_header(&self, around: Around<'_>) -> Option<(usize, Vec<Field<'s>>)> {
         if self.width < 2 || !around.comments || !around.header {
             return None;
         }
@@ -171,7 +183,7 @@ impl<'s> Reading<'s> {
         self
     }
 
-    fn start(&self, around: Around) -> usize {
+    fn start(&self, around: Around<'_>) -> usize {
         let marked = |row: &Row<'_>| around.comments && row.begins_as_comment();
         let leading = self.rows.iter().take_while(|row| marked(row)).count();
         // The last comment may name the columns: `#chrom<tab>start`.
@@ -201,6 +213,9 @@ impl<'s> Reading<'s> {
         if malformed || !around.titles {
             return leading;
         }
+        if let Some(named) = titles.iter().position(|row| around.names_columns(row)) {
+            return leading + named;
+        }
         let usual_after = (first..self.rows.len()).filter(|&row| self.is_usual(row)).count();
         if titles.len() > PREAMBLE_MAX || usual_after < 2 || !titles.iter().all(Row::is_title) {
             return leading;
@@ -217,7 +232,7 @@ impl<'s> Reading<'s> {
 
     /// Returns the start of the table behind titles that have as many fields as the records, such as `Sales 2024,,`. The first field of
     /// such a title is text, another is not, and the record below the titles has names over numbers.
-    fn after_titles(&self, mut start: usize, around: Around) -> usize {
+    fn after_titles(&self, mut start: usize, around: Around<'_>) -> usize {
         let is_name = |field: &Field<'_>| field.kind() == CellKind::Text;
         let is_empty = |field: &Field<'_>| field.kind() == CellKind::Empty;
         let are_names = |row: usize| self.is_usual(row) && self.rows[row].fields.iter().all(is_name);

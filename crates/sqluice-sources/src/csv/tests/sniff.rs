@@ -201,6 +201,19 @@ fn the_number_of_fields_of_most_records_decides() {
 }
 
 #[test]
+fn a_line_that_names_columns_of_the_target_table_is_no_title() {
+    let skipped = |file: &str, columns: &[&str]| {
+        sniff(file.as_bytes(), true, &Given { columns, ..Given::default() }).skip_lines
+    };
+    for (file, lines) in
+        [("a,b,c\n\n,\n,", 0), ("A,b,c\n\n1,2\n3,4\n", 0), ("Sales of May\na,b,c\n\n1,2\n3,4\n", 1)]
+    {
+        assert_eq!(skipped(file, &["a", "b", "c", "d"]), lines, "{file:?}");
+    }
+    assert_eq!(skipped("a,b,c\n\n1,2\n3,4\n", &["a", "b"]), 2);
+}
+
+#[test]
 fn titles_comments_and_footers_are_no_part_of_the_table() {
     let around = |file: &str| {
         let sniffed = sniffed(file);
