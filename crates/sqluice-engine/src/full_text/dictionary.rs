@@ -60,7 +60,7 @@ impl Key {
     /// Returns the key of a term.
     #[inline]
     pub(super) fn of(term: &[u8]) -> Key {
-        let start = first_bytes(term) & !0xff | term.len().min(START_BYTES + 1) as u128;
+        let start = start_of(term);
         let mut hash = mixed((start >> 64) as u64, 0x9e37_79b9_7f4a_7c15);
         hash = mixed(hash ^ start as u64, 0xbf58_476d_1ce4_e5b9);
         if term.len() > START_BYTES {
@@ -76,8 +76,17 @@ impl Key {
     /// Returns `true` if the key has the whole term.
     #[inline]
     pub(super) fn is_whole(self) -> bool {
-        self.start as u8 <= START_BYTES as u8
+        self.start as u8 != LONG
     }
+}
+
+/// The last byte of the start of a term that has more bytes than its start.
+pub(super) const LONG: u8 = START_BYTES as u8 + 1;
+
+/// Returns the first 15 bytes of a term, followed by zeros, and the number of its bytes or [`LONG`]: a number in the order of terms.
+#[inline]
+pub(super) fn start_of(term: &[u8]) -> u128 {
+    first_bytes(term) & !0xff | term.len().min(LONG.into()) as u128
 }
 
 /// Returns the first 16 bytes of a term, followed by zeros.

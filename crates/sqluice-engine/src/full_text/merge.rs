@@ -15,6 +15,7 @@ use std::cmp::Ordering;
 use sqluice_format::fts5::read::{Advanced, Pages, ReadError, Rows, SegmentReader, Structure, Tombstones};
 use sqluice_format::fts5::{Detail, Doclist, DoclistCursor, EntryList};
 
+use super::dictionary::{LONG, start_of};
 use super::item;
 use crate::tournament::Tournament;
 
@@ -39,7 +40,7 @@ struct Source {
 /// The place of a source in the order of pieces.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The first bytes of the term, as a number in the order of terms. A source without a further piece is last.
+    /// The start of the term, see [`start_of`]. A source without a further piece is last.
     start: u128,
     /// The first rowid of the piece.
     rowid: i64,
@@ -75,7 +76,7 @@ impl Source {
         loop {
             match self.reader.advance(pages)? {
                 None => return Ok(Place { start: u128::MAX, rowid: i64::MAX, is_at_end: true }),
-                Some(Advanced::Term) => start = first_bytes(self.reader.term()),
+                Some(Advanced::Term) => start = start_of(self.reader.term()),
                 Some(Advanced::Rows) => {
                     if !self.tombstones.is_empty() {
                         self.filter(detail);
@@ -169,19 +170,6 @@ fn is_less(sources: &[Source], places: &[Place], a: usize, b: usize) -> bool {
     (of_a.start < of_b.start) | is_equal & (is_less_row | is_equal_row & (a < b))
 }
 
-/// The last byte of the number of a term that has more bytes than the number.
-const LONG: u8 = 16;
-
-/// Returns the first 15 bytes of a term and the number of its bytes, as a number in the order of terms.
-#[inline]
-fn first_bytes(term: &[u8]) -> u128 {
-    let mut bytes = [0; 16];
-    let count = term.len().min(15);
-    bytes[..count].copy_from_slice(&term[..count]);
-    bytes[15] = term.len().min(LONG.into()) as u8;
-    u128::from_be_bytes(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,7 +189,7 @@ mod tests {
             b"\xff",
         ];
         for (one, next) in terms.iter().zip(&terms[1..]) {
-            let (one, next) = (first_bytes(one), first_bytes(next));
+            let (one, next) = (start_of(one), start_of(next));
             assert!(one < next || one == next && one as u8 == LONG, "{next:x}");
         }
     }
