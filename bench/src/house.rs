@@ -123,6 +123,8 @@ struct Record<'a> {
     beside: &'a [String],
     rounds: &'a [Round],
     ratios: Vec<Ratio>,
+    /// The printed tables, in Markdown.
+    report: &'a str,
 }
 
 impl<'a> House<'a> {
@@ -221,11 +223,11 @@ impl<'a> House<'a> {
     ) -> anyhow::Result<()> {
         let Start { machine, version, taken, beside, .. } = &self.start;
         let ratios = Ratio::all(ratios, rounds);
-        let mut text = format!("\n{tables}");
+        let mut report = tables.trim().to_owned() + "\n";
         if !ratios.is_empty() {
-            text += &format!("\n{}", ratio::table(&ratios));
+            report += &format!("\n{}", ratio::table(&ratios));
         }
-        text += &format!("\nmachine: {machine}\nprogram: {version}\n");
+        let mut text = format!("\n{report}\nmachine: {machine}\nprogram: {version}\n");
         if !beside.is_empty() {
             text += &format!("beside: {}\n", beside.join("; "));
         }
@@ -236,12 +238,14 @@ impl<'a> House<'a> {
             scale: input.to_string(),
             runs: u32::from(self.options.rounds),
             warmup: 0,
-            command: std::env::args().collect::<Vec<_>>().join(" "),
+            // Scripts in `bench` run this program, each with its own name as the first argument.
+            command: format!("bench/{}", std::env::args().skip(1).collect::<Vec<_>>().join(" ")),
             seconds: self.begun.elapsed().as_secs_f64(),
             interrupted: false,
             experiments: experiments(benchmark, ways, rounds),
         };
-        let record = Record { benchmark, run, commit: &machine.commit, input, beside, rounds, ratios };
+        let commit = &machine.commit;
+        let record = Record { benchmark, run, commit, input, beside, rounds, ratios, report: &report };
         let file = self.options.results().join(format!("{benchmark}-{}.json", taken.replace(':', "")));
         let json = serde_json::to_string_pretty(&record)? + "\n";
         std::fs::create_dir_all(self.options.results())

@@ -9,6 +9,7 @@
 //!
 //! * [`words`](mod@words), [`machine`], [`process`], [`shell`], [`options`], [`sqluice`]
 //! * [`lap`], [`rounds`], [`ratio`], [`house`]: a lap, rounds of laps, ratios within a round, a comparison from start to record
+//! * [`readme`]: the page of results, from kept records
 //! * [`db`], [`found`]: opens databases with SQLite, and reads the rows that a lap wrote
 //!
 //! A comparison is data: a list of ways, each with its part (a group of ways that run in the same rounds), its name, its title and the
@@ -36,6 +37,7 @@ pub mod machine;
 pub mod options;
 pub mod process;
 pub mod ratio;
+pub mod readme;
 pub mod rounds;
 pub mod search;
 pub mod shell;

@@ -13,7 +13,7 @@ use serde_json::Value;
 use sqluice_bench::options::{compare, ended, say};
 use sqluice_bench::words::Words;
 use sqluice_bench::{
-    billion, check, databases, entities, existing, generate, index, load, lookalike, search, stores,
+    billion, check, databases, entities, existing, generate, index, load, lookalike, readme, search, stores,
 };
 use sqluice_lab::record::Run;
 use sqluice_lab::report;
@@ -40,6 +40,7 @@ enum Comparison {
     Index(index::Settings),
     Load(load::Settings),
     Lookalike(lookalike::Settings),
+    Readme(readme::Settings),
     Search(search::Settings),
     Stores(stores::Settings),
     Report(Report),
@@ -120,6 +121,7 @@ fn main() -> ExitCode {
         Comparison::Index(settings) => compare("index", |runner| index::run(settings, runner)),
         Comparison::Load(settings) => compare("load", |runner| load::run(settings, runner)),
         Comparison::Lookalike(settings) => compare("lookalike", |runner| lookalike::run(settings, runner)),
+        Comparison::Readme(settings) => ended(readme::run(settings), false),
         Comparison::Search(settings) => compare("search", |runner| search::run(settings, runner)),
         Comparison::Stores(settings) => compare("stores", |runner| stores::run(settings, runner)),
         Comparison::Report(report) => ended(report.run(), false),

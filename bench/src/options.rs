@@ -64,7 +64,8 @@ pub fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
-fn here() -> &'static Path {
+/// Returns the folder `bench` of the repository.
+pub fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 

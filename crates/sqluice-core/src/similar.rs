@@ -1,10 +1,11 @@
 //! Suggestions for a misspelled name: the nearest of the names that exist.
 
-/// Returns a hint about a name that is not among `names`: the nearest name, and all names.
+/// Returns a hint about a name that is not among `names`: the nearest name, and all names; or the fact that `names` is empty.
 pub fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
     let all = names.clone().collect::<Vec<_>>().join(", ");
     match nearest(name, names) {
         Some(near) => format!("did you mean {near}? There are: {all}"),
+        None if all.is_empty() => "there are none to choose from".to_owned(),
         None => format!("choose one of: {all}"),
     }
 }
@@ -30,6 +31,14 @@ pub fn nearest_within<'n>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hint_names_the_nearest_name_and_all_names_or_says_that_there_are_none() {
+        let of = |names: &[&str]| hint("ordres", names.iter().copied());
+        assert_eq!(of(&["items", "orders"]), "did you mean orders? There are: items, orders");
+        assert_eq!(of(&["items", "people"]), "choose one of: items, people");
+        assert_eq!(of(&[]), "there are none to choose from");
+    }
 
     #[test]
     fn nearest_within_counts_changed_added_and_missing_letters() {

@@ -74,7 +74,7 @@ impl Plan {
                 [] => Plan::new(schema, target.cloned(), options),
                 [name, ..] => {
                     Err(Error::usage(format!("full-text table {name} does not exist: the database is new"))
-                        .hint("leave it out: the full-text tables of a schema get all rows"))
+                        .hint("leave it out: full-text tables that the schema declares get all rows. Any other can be made after the load, by `index`"))
                 }
             },
             Some(existing) => Plan::into_existing(schema, existing, options),

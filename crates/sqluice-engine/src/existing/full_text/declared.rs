@@ -162,11 +162,10 @@ impl Options {
         let mut all = Options { detail: Detail::Full, keeps_sizes: true, has_locale: false };
         for (index, (name, value)) in request.options.iter().enumerate() {
             if request.options[..index].iter().any(|(other, _)| other == name) {
-                return Err(Error::usage(format!("the option {name} of FTS5 is given twice")));
+                return Err(Error::usage(format!("the FTS5 option {name} is given twice")));
             }
-            let refused = |words: &str| {
-                Error::usage(format!("the option {name} of FTS5 can't be {value:?}: it is {words}"))
-            };
+            let refused =
+                |words: &str| Error::usage(format!("the FTS5 option {name} must be {words}, not {value:?}"));
             let switch = || match &**value {
                 "0" => Ok(false),
                 "1" => Ok(true),
@@ -190,17 +189,17 @@ impl Options {
                 "prefix" => return Err(of_setting(name, Setting::Prefix)),
                 "content" => return Err(of_setting(name, Setting::FtsContent)),
                 "content_rowid" => {
-                    return Err(Error::usage(format!("the option {name} of FTS5 follows from the table"))
+                    return Err(Error::usage(format!("the FTS5 option {name} follows from the table"))
                         .hint("leave it out"));
                 }
                 "contentless_delete" | "contentless_unindexed" => {
                     return Err(Error::usage(format!(
-                        "the option {name} of FTS5 is of tables without content"
+                        "the FTS5 option {name} is for contentless tables, and this index has content"
                     ))
-                    .hint("the content of the index is the table, or a copy of its own"));
+                    .hint("leave it out"));
                 }
                 _ => {
-                    return Err(Error::usage(format!("the option {name} of FTS5 is not known here"))
+                    return Err(Error::usage(format!("the FTS5 option {name} is not known here"))
                         .hint("the options are detail, columnsize, tokendata and locale"));
                 }
             }
@@ -211,7 +210,7 @@ impl Options {
 
 /// Returns the error for an option of FTS5 that has a setting of its own.
 fn of_setting(option: &str, setting: Setting) -> Error {
-    Error::usage(format!("the option {option} of FTS5 has a setting of its own"))
+    Error::usage(format!("the FTS5 option {option} has a setting of its own"))
         .hint(message![setting, " sets it"])
 }
 

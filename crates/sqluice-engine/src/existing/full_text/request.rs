@@ -45,7 +45,7 @@ impl Request {
     pub fn parse(text: &str) -> Result<Request> {
         let malformed = || {
             Error::usage(format!("{text:?} is no table with columns"))
-                .hint("write the table and the columns to search, such as 'products(name, description)'")
+                .hint("write the table and the columns to search, such as 'products(name, description)'; a name with other characters than letters, digits and _ must be in double quotes")
         };
         let tokens: Vec<Token> = tokens(text).into_iter().filter(|token| !token.is_comment()).collect();
         let [table, open, columns @ .., close] = &tokens[..] else { return Err(malformed()) };

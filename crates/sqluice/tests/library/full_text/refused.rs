@@ -48,22 +48,19 @@ fn what_can_not_be_made_is_refused_by_name_before_anything_is_written() {
             t().prefix("0".to_owned()),
             "SQLite refuses the full-text index: prefix length out of range (max 999)",
         ),
-        (
-            t().options(["detail=half"]),
-            "the option detail of FTS5 can't be \"half\": it is full, column or none",
-        ),
-        (t().options(["columnsize=2"]), "the option columnsize of FTS5 can't be \"2\": it is 0 or 1"),
+        (t().options(["detail=half"]), "the FTS5 option detail must be full, column or none, not \"half\""),
+        (t().options(["columnsize=2"]), "the FTS5 option columnsize must be 0 or 1, not \"2\""),
         (
             t().options(["columnsize"]),
             "`fts_option`: \"columnsize\" is no name and value, such as detail=none",
         ),
-        (t().options(["detail=none", "detail=full"]), "the option detail of FTS5 is given twice"),
-        (t().options(["content=x"]), "the option content of FTS5 has a setting of its own"),
+        (t().options(["detail=none", "detail=full"]), "the FTS5 option detail is given twice"),
+        (t().options(["content=x"]), "the FTS5 option content has a setting of its own"),
         (
             t().options(["contentless_delete=1"]),
-            "the option contentless_delete of FTS5 is of tables without content",
+            "the FTS5 option contentless_delete is for contentless tables, and this index has content",
         ),
-        (t().options(["pgsz=64"]), "the option pgsz of FTS5 is not known here"),
+        (t().options(["pgsz=64"]), "the FTS5 option pgsz is not known here"),
         (
             FullText::new(["t(a)", "t(b)"]).name("f".to_owned()),
             "`fts_name` is the name of one full-text table, and `fts` is given 2 times",
