@@ -495,7 +495,7 @@ class LeftOutRows:
     not_sampled: int
     """Rows that are not in the sample."""
     children: int
-    """Rows that refer to left-out rows."""
+    """Rows that were left out because they refer to left-out rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -346,7 +346,7 @@ impl<'s, 't> Walk<'s, 't> {
             } else if self.is(&["FOREIGN", "KEY"]) || self.is(&["REFERENCES"]) {
                 return Some(self.references(from));
             } else {
-                // A word of the declared type, or of a clause that does not matter.
+                // Skip a word of the declared type, or of a clause that no caller needs.
                 self.at += usize::from(self.group().is_empty());
             }
         }

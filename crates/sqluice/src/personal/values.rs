@@ -199,12 +199,12 @@ impl FormCounts {
 /// | form | similar texts |
 /// |---|---|
 /// | e-mail address | texts with an `@` |
-/// | account | 15 to 42 capitals, digits and blanks |
-/// | card | 13 to 19 digits |
-/// | network address | numbers with dots, or hexadecimal numbers with colons or dashes |
-/// | telephone number | 7 to 15 digits with separators |
+/// | account | 15 to 42 capitals, digits and blanks, with at least two digits |
+/// | card | 13 to 19 digits, with or without separators |
+/// | network address | four numbers with dots, or hexadecimal numbers with colons or five dashes |
+/// | telephone number | 7 to 15 digits, with or without separators |
 /// | name | up to three words of letters |
-/// | postal address | several words, of which one has digits and one has none |
+/// | postal address | a word with a digit, and a word of letters without one |
 fn is_similar(form: &str, text: &str) -> bool {
     let digits = || text.bytes().filter(u8::is_ascii_digit).count();
     let has_only = |others: &str| text.chars().all(|c| c.is_ascii_digit() || others.contains(c));

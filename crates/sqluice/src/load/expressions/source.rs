@@ -36,7 +36,8 @@ pub(crate) struct Program {
     pub(crate) checked: Arc<Checked>,
     /// The affinity of each used input.
     affinities: Vec<Affinity>,
-    /// The positions among the used inputs of the filter's columns, if the filter is NULL only where one of them is.
+    /// The positions of the filter's columns among the used inputs, if the filter is NULL only for rows in which one of these columns is
+    /// NULL; otherwise `None`.
     nulls_of_filter: Option<Vec<usize>>,
     /// The connections that no worker uses.
     idle: Mutex<Vec<Machine>>,

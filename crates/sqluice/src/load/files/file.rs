@@ -871,7 +871,7 @@ struct Observer {
     kinds: Vec<Kinds>,
     rows: u64,
     bad_rows: u64,
-    /// `true` if the part is typed, and how it shows which fields were quoted.
+    /// The results of `Part::is_typed` and `Part::quoting` for the part that is observed.
     written: (bool, Option<Quoting>),
     first_fault: Option<Error>,
 }
