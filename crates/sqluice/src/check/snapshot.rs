@@ -3,7 +3,7 @@
 //! ```text
 //!  connection  time ──>
 //!  watch       data_version ─────────────── data_version again: if it is unchanged, the other two see one state
-//!  checked                 BEGIN                  reads the schema, runs integrity_check
+//!  schema                  BEGIN                  reads the schema, runs integrity_check
 //!  reader                         BEGIN           reads pages from sqlite_dbpage
 //! ```
 //!
