@@ -66,7 +66,7 @@ const CHECKED_ROWS_MAX: u64 = 1_000_000;
 /// The memory limit of the part `memory`, whose data is larger.
 const MEMORY_BYTES: u64 = 512 << 20;
 
-/// The minimum seconds that an index adds to a run: a smaller difference is noise, and gives no ratio.
+/// The minimum seconds that an index adds to a run in a ratio: a smaller difference is noise, and counts as this number.
 const SECONDS_MIN: f64 = 0.001;
 
 type Ran = anyhow::Result<(Took, Option<String>)>;
@@ -195,7 +195,7 @@ fn added(round: &Round, [plain, indexed]: [&str; 2], value: fn(&Lap) -> f64) -> 
 }
 
 /// Returns the value (seconds or CPU seconds) of the better of the ways `creates`, divided by what the index adds: the difference between
-/// the two `runs`.
+/// the two `runs`; `None` if the round lacks a lap.
 fn to_added(round: &Round, creates: &[&str], runs: [&str; 2], value: fn(&Lap) -> f64) -> Option<f64> {
     let creates = creates.iter().map(|way| round.get(way).map(value)).collect::<Option<Vec<f64>>>()?;
     Some(creates.into_iter().reduce(f64::min)? / added(round, runs, value)?.max(SECONDS_MIN))

@@ -158,7 +158,7 @@ impl Cancel {
         self.flag.load(Ordering::Relaxed) || self.followed().is_some_and(Cancel::is_set)
     }
 
-    /// Returns the flag that this flag follows now.
+    /// Returns the flag that this flag follows now; `None` if it follows none.
     fn followed(&self) -> Option<&Cancel> {
         let mut last = None;
         let mut link = &*self.parent;

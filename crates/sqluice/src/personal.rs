@@ -173,7 +173,7 @@ pub(crate) fn by_key(key: &str) -> Option<&'static str> {
     (what != FREE_TEXT).then_some(what)
 }
 
-/// Returns the kind of personal data that the names of a column and its table suggest.
+/// Returns the kind of personal data that the names of a column and its table suggest; `None` if they suggest none.
 pub(crate) fn by_name(table: &str, column: &str) -> Option<Personal> {
     let words: Vec<String> = words_of_name(column).iter().map(|word| plain(word)).collect();
     let last = words.last()?;

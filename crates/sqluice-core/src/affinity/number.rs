@@ -281,7 +281,7 @@ pub const fn repeat(byte: u8) -> u128 {
     u128::from_ne_bytes([byte; 16])
 }
 
-/// Returns 1 to 16 bytes, in memory order, at the upper end of a little-endian word.
+/// Returns 1 to 16 bytes, in memory order, at the upper end of a little-endian word; `None` for another number of bytes.
 #[inline(always)]
 fn upper_end(bytes: &[u8]) -> Option<u128> {
     let len = bytes.len();

@@ -76,7 +76,7 @@ pub trait Part: Send {
 /// The layout of a part's data, in which the position of a field's text shows if the field was quoted.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoting {
-    /// The byte that stands before the text of a quoted field.
+    /// The byte that stands before the text of a quoted field; `None` if the file has no quotes.
     pub quote: Option<u8>,
     /// The number of bytes of input at the start of the data. Texts behind them are copies without the escapes or doubled quotes of a
     /// field.

@@ -111,7 +111,7 @@ impl Masks {
         resolving.masks(&masking.key, of_virtual)
     }
 
-    /// Returns the masks of a table.
+    /// Returns the masks of a table; `None` if no column of the table is masked.
     pub(super) fn of(&self, schema: &Schema, table: &str) -> Option<&TableMasks> {
         let number = schema.tables.iter().position(|known| known.name.eq_ignore_ascii_case(table))?;
         self.tables.get(&number)

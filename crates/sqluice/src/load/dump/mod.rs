@@ -437,7 +437,8 @@ impl PreparedDump {
         (is_new && !self.with_nan.contains(&column)).then_some(column)
     }
 
-    /// Finds the two records that have these rowids, which may be equal. Returns the number, counted from 0, of the later record.
+    /// Finds the first two records that have one of these rowids, which may be equal. Returns the number, counted from 0, of the later
+    /// record; `None` if there are not two.
     fn later_record(&self, table: &str, rowids: [i64; 2]) -> Option<u64> {
         let place = self.schema.place(table)?;
         let declared = &self.schema.tables[place];

@@ -57,7 +57,7 @@ pub(crate) struct Checked {
     pub(crate) inputs: Vec<String>,
     /// The names of [`SOURCES`] that expressions use and that mean a column of the file, because the file has a column of this name.
     pub(crate) own_sources: Vec<&'static str>,
-    /// If expressions use the line of the record, its position in `used`.
+    /// The position of the record's line in `used`; `None` if no expression uses the line.
     place_of_line: Option<usize>,
     /// The columns of the table, each with the origin of its values.
     pub(crate) results: Vec<(String, Origin)>,
@@ -206,7 +206,7 @@ impl Checked {
         Ok(checked)
     }
 
-    /// If expressions use the line of the record, returns its position in `used`.
+    /// Returns the position of the record's line in `used`; `None` if no expression uses the line.
     pub(crate) fn place_of_line(&self) -> Option<usize> {
         self.place_of_line
     }
