@@ -10,8 +10,8 @@ use sqluice_lab::figures::Spread;
 use crate::lap::Lap;
 use crate::rounds::Round;
 
-/// A ratio to be computed: its description, the function that computes it for a round (`None` if the round lacks a lap), and the claim
-/// about its median in the words that [`range`] parses; empty if nothing is claimed.
+/// A ratio to be computed: its description, the function that computes it for a round (`None` if the round lacks a lap), and a claim about
+/// its median in the words that [`range`] parses. The claim is empty if nothing is claimed.
 pub type Compared = (&'static str, fn(&Round) -> Option<f64>, &'static str);
 
 /// A measured ratio.

@@ -60,7 +60,7 @@ pub struct Settings {
 /// The maximum disk space for each row, in bytes: the database, its copy, and the sorted runs.
 const ROW_BYTES_MAX: f64 = 160.0;
 
-/// The maximum number of rows up to which SQLite's integrity_check is run: it looks up each index entry, which takes long.
+/// The maximum number of rows of a database that SQLite's integrity_check checks: it looks up each index entry, which takes long.
 const CHECKED_ROWS_MAX: u64 = 1_000_000;
 
 /// The memory limit of the part `memory`, whose data is larger.
@@ -225,7 +225,7 @@ pub fn lap(name: &str, words: &mut Words) -> anyhow::Result<Value> {
 /// When a lap fails, or leaves other values or entries than expected.
 pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let mut wanted = only(ways(), &settings.only)?;
-    // The part `computed` needs the table without an index, which the part `area` measures.
+    // The ratios of the part `computed` need the time of `plain`, the table without an index, which is a way of the part `area`.
     if wanted.iter().any(|way| way.part == "computed") && !wanted.iter().any(|way| way.part == "area") {
         wanted.insert(0, ways().remove(0));
     }

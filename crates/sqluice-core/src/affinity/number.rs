@@ -25,7 +25,7 @@ use super::float::{MANTISSA_FULL, decimal_to_real};
 use super::{Affinity, real_to_int, stored_real, stored_real_of_int};
 use sqluice_format::value::Value;
 
-/// A loss in a conversion from text to a number, which SQLite does not report.
+/// A loss that SQLite does not report in a conversion from text to a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// A NUL and the bytes after it are ignored.

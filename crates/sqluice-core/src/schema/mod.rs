@@ -473,7 +473,7 @@ impl Table {
     }
 
     #[doc(hidden)]
-    /// Reads a table of a connection's database, which the statement `sql` has created. The time does not depend on the number of tables in
+    /// Reads a table that the statement `sql` has created in a connection's database. The time does not depend on the number of tables in
     /// the database. The statements of the table's indexes are left out.
     pub fn of_connection(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<Table> {
         let tokens = token::tokens(sql);
