@@ -6,7 +6,7 @@
 //! | datasette | | packed | delete | none | a file for `--inspect-file` |
 //! | turso | 4096 | packed | wal | none | text must be UTF-8 |
 //! | d1 | refused | refused | refused | refused | a folder of SQL files instead of a database (`sql_pieces`) |
-//! | mobile | 4096 | packed | delete | | `user_version` is reported: Room, Android's library for SQLite, compares it with its own number |
+//! | mobile | 4096 | packed | delete | | `user_version` is reported: Room, Android's library for SQLite, compares it with the version of its schema |
 //!
 //! An empty cell leaves the setting to the user, "packed" sets `compact`, and "refused" means that the user may not give the setting. If
 //! the user gives another value than that of a cell, the purpose either allows the value or refuses the copy ([`Must`]).
