@@ -108,7 +108,7 @@ impl MadeColumn {
         }
     }
 
-    /// Returns `true` if the counts of all values explain more than those of the samples.
+    /// Returns `true` if `kinds`, the counts of all values, explain better than the samples why the column is TEXT.
     fn is_told_by(&self, kinds: &Kinds) -> bool {
         let has_new_marker = self.sampled.given_up && kinds.has_sure_marker();
         !kinds.has_unread || kinds.are_mostly_numbers() || has_new_marker
