@@ -484,7 +484,7 @@ class MaskReport:
 
 @dataclass(frozen=True, slots=True)
 class LeftOutRows:
-    """The rows of a table that a copy has left out."""
+    """The numbers of rows of a table that a copy has left out, by reason."""
 
     table: str
     rows: int
