@@ -252,7 +252,7 @@ impl Short {
     }
 }
 
-/// Returns a word in which the top bit of each byte is set that is a point in `word`. Bits above the first point may be wrong.
+/// Returns a word with the top bit set in each byte that is a point in `word`. Bits above the first point may be wrong.
 #[inline(always)]
 fn points(word: u64) -> u64 {
     let differing = word ^ repeat(POINT) as u64;

@@ -234,7 +234,7 @@ fn is_similar(form: &str, text: &str) -> bool {
     }
 }
 
-/// Returns the longest parts of a text that consist of digits and the separators of numbers.
+/// Returns the parts of a text that consist of digits and the separators of numbers, if they have at least 8 bytes.
 fn digit_groups(text: &str) -> impl Iterator<Item = &str> {
     let is_other = |c: char| !c.is_ascii_digit() && !" -+()/".contains(c);
     let parts = text.split(is_other).map(|part| part.trim_matches([' ', '-', '/']));

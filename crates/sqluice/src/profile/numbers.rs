@@ -80,7 +80,8 @@ fn quantile(sorted: &[f64], place: usize) -> f64 {
     mean(&sorted[begin..begin + ENOUGH])
 }
 
-/// Returns the first and the last quantile. Each one extends the slope between the means of two groups of values that are further inside.
+/// Returns the first and the last quantile. An end is the smallest or the largest value if the sample is small or enough rows have this
+/// value. Otherwise, a line through the means of two groups of values that are further inside is extended towards this end.
 fn ends(sorted: &[f64], form: Form) -> (f64, f64) {
     let (count, all) = (sorted.len(), (sorted[0], sorted[sorted.len() - 1]));
     if count < WITH_ENDS {

@@ -512,7 +512,7 @@ impl Read {
     }
 }
 
-/// Returns the maximum number of bytes of a statement, from the memory and SQLite's limit.
+/// Returns the maximum number of bytes of a statement: a share of the load's memory, but no more than SQLite's limit.
 fn statement_bytes_max(load: &Load) -> usize {
     (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize
 }
