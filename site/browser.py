@@ -109,7 +109,7 @@ class Browser:
             self._read()
 
     def value(self, expression: str) -> Any:
-        """Returns the value of JavaScript on the page, as if a reader had just pressed a key: only then may it copy."""
+        """Returns the value of JavaScript, run as if a reader had just pressed a key: only then may a page copy."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, userGesture=True)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")

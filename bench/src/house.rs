@@ -69,7 +69,7 @@ impl<'a> Start<'a> {
         })
     }
 
-    /// Records the version of the shell `sqlite3` as the version of SQLite: its laps run in the shell.
+    /// Records the version of the shell `sqlite3` as the version of SQLite, for a comparison whose laps of SQLite run in the shell.
     ///
     /// # Errors
     /// When the shell does not run.

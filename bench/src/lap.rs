@@ -23,8 +23,8 @@ pub struct Lap {
     pub cpu_seconds: f64,
     /// The peak memory of the process, in bytes.
     pub memory_bytes: u64,
-    /// The kind of output, if it is known: direct, buffered or discarded; before it the write paths of tables and indexes, if there are
-    /// several.
+    /// The write paths of tables and indexes, if there are several, and the kind of output: direct, buffered or discarded. `None` if they
+    /// are unknown.
     pub output: Option<String>,
     /// Other measurements of the same lap, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -10,8 +10,8 @@ use sqluice_lab::figures::Spread;
 use crate::lap::Lap;
 use crate::rounds::Round;
 
-/// A ratio to be computed: its description, the function that computes it for a round (`None` if the round lacks a lap), and the claim
-/// about its median in the words that [`range`] parses; empty if nothing is claimed.
+/// A ratio to be computed: its description, the function that computes it for a round (`None` if the round lacks a lap), and a claim about
+/// its median in the words that [`range`] parses. The claim is empty if nothing is claimed.
 pub type Compared = (&'static str, fn(&Round) -> Option<f64>, &'static str);
 
 /// A measured ratio.
@@ -47,7 +47,8 @@ impl Ratio {
     }
 }
 
-/// Parses a claim, such as `at least 5, aim 8`, `at most 1.5`, `aim 20` or `10 within 15%`. Returns the range in which it is met.
+/// Parses a claim, such as `at least 5, aim 8`, `at most 1.5`, `aim 20` or `10 within 15%`. Returns the range in which it is met; `None` if
+/// nothing is claimed or the text is no claim.
 pub fn range(claim: &str) -> Option<RangeInclusive<f64>> {
     let after = |words: &str| {
         let (_, rest) = claim.split_once(words)?;
@@ -77,22 +78,22 @@ pub fn ratio(round: &Round, one: &str, other: &str, value: impl Fn(&Lap) -> f64)
     Some(value(round.get(one)?) / value(round.get(other)?))
 }
 
-/// Returns the seconds of the way `one`, divided by the seconds of `other`.
+/// Returns the seconds of the way `one`, divided by the seconds of `other`; `None` if the round lacks one of them.
 pub fn time(round: &Round, one: &str, other: &str) -> Option<f64> {
     ratio(round, one, other, |lap| lap.seconds)
 }
 
-/// Returns the CPU seconds of the way `one`, divided by the CPU seconds of `other`.
+/// Returns the CPU seconds of the way `one`, divided by the CPU seconds of `other`; `None` if the round lacks one of them.
 pub fn processors(round: &Round, one: &str, other: &str) -> Option<f64> {
     ratio(round, one, other, |lap| lap.cpu_seconds)
 }
 
-/// Returns the rows per second of the way `one`, divided by the rows per second of `other`.
+/// Returns the rows per second of the way `one`, divided by the rows per second of `other`; `None` if the round lacks one of them.
 pub fn rate(round: &Round, one: &str, other: &str) -> Option<f64> {
     ratio(round, one, other, Lap::rate)
 }
 
-/// Returns the seconds of the fastest of `ways`, divided by the seconds of `other`.
+/// Returns the seconds of the fastest of `ways`, divided by the seconds of `other`; `None` if the round lacks one of them.
 pub fn fastest(round: &Round, ways: &[&str], other: &str) -> Option<f64> {
     let times = ways.iter().map(|way| time(round, way, other)).collect::<Option<Vec<f64>>>()?;
     times.into_iter().reduce(f64::min)

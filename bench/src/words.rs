@@ -76,7 +76,7 @@ impl Words {
         value.with_context(|| format!("{} is no such value", word.display()))
     }
 
-    /// Returns `true` if the only argument left is `word`, `false` if none is left.
+    /// Returns `true` if the next argument is `word`, `false` if no argument is left.
     ///
     /// # Errors
     /// When other words are left.

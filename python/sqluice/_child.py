@@ -90,7 +90,7 @@ class _Rows:
 
 
 class _Callable:
-    """A function of the parent."""
+    """A function of the parent, which the child may call."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

@@ -318,8 +318,8 @@ def copy(
     progress: bool | Callback = False,
 ) -> CopyReport:
     """Copies a database, or some of its tables, to a new file without free pages, as `sqluice copy` does. With the source itself as the target, the
-    copy replaces it, as VACUUM does. assume_unused: replaces it by a rename even if another program might have it open without being noticed; by
-    default, the new pages are then written into it in one transaction.
+    copy replaces the source, as VACUUM does. assume_unused: replaces it by a rename even if another program might have it open without being
+    noticed; by default, the new pages are in this case written into the source in one transaction.
 
     compact: packs all pages anew, so that no deleted bytes are copied. tables, exclude_tables: tables and views, with their indexes and triggers.
     no_indexes: leaves out indexes that are not unique. no_verify: does not compare indexes with their tables, nor values with the types of their

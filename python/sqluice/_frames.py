@@ -59,7 +59,7 @@ class Index:
 
 
 class Frames:
-    """The columns that frames have in common."""
+    """The columns that one frame, or all of several, must have, and the conversion of frames to chunks of these columns."""
 
     def __init__(self, first: Any, known: Sequence[Any], columns: Sequence[str] | None, index: Index) -> None:
         """`known` are all frames, or the frames up to the first that has rows if the others are not known yet."""

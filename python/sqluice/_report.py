@@ -484,7 +484,7 @@ class MaskReport:
 
 @dataclass(frozen=True, slots=True)
 class LeftOutRows:
-    """The rows of a table that a copy has left out."""
+    """The numbers of rows of a table that a copy has left out, by reason."""
 
     table: str
     rows: int
@@ -495,7 +495,7 @@ class LeftOutRows:
     not_sampled: int
     """Rows that are not in the sample."""
     children: int
-    """Rows that refer to left-out rows."""
+    """Rows that were left out because they refer to left-out rows."""
 
 
 @dataclass(frozen=True, slots=True)

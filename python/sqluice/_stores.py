@@ -185,11 +185,11 @@ class Field:
         return Filter(((self.name, operator, list(values)),))
 
     def is_(self, value: Value) -> Filter:
-        """Keeps entities whose field equals the value; None: entities without the field."""
+        """Returns a filter that keeps entities whose field equals the value; None: entities without the field."""
         return self._compared("is", value)
 
     def is_not(self, value: Value) -> Filter:
-        """Keeps entities whose field differs from the value, also entities without the field."""
+        """Returns a filter that keeps entities whose field differs from the value, also entities without the field."""
         return self._compared("is not", value)
 
     def __lt__(self, value: Value) -> Filter:
@@ -205,11 +205,11 @@ class Field:
         return self._compared(">=", value)
 
     def one_of(self, values: Iterable[Value]) -> Filter:
-        """Keeps entities whose field has one of the values."""
+        """Returns a filter that keeps entities whose field has one of the values."""
         return self._compared("one of", *_iterable("values", values))
 
     def prefix(self, prefix: str) -> Filter:
-        """Keeps entities whose field is text that begins with the prefix."""
+        """Returns a filter that keeps entities whose field is text that begins with the prefix."""
         if not isinstance(prefix, str):
             raise wrong_type(f"prefix must be str, not {type(prefix).__name__}")
         return self._compared("prefix", prefix)

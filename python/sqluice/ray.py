@@ -93,7 +93,7 @@ class SQLiteDatasink(Datasink):  # type: ignore[misc,type-arg,unused-ignore]
         self._job.abort()
 
     def get_name(self) -> str:
-        """Returns the name by which Ray shows it."""
+        """Returns the name by which Ray shows this sink."""
         return "SQLite"
 
 
@@ -122,7 +122,7 @@ class SQLiteDatasource(Datasource):  # type: ignore[misc,unused-ignore]
         return [ReadTask(_Reading(part), about, schema=self._parts.schema) for part in parts]
 
     def get_name(self) -> str:
-        """Returns the name by which Ray shows it."""
+        """Returns the name by which Ray shows this source."""
         return "SQLite"
 
 

@@ -44,7 +44,7 @@ pub(crate) struct ArrowFeed {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: ForeignBatches,
     current: Arrays,
-    /// The objects whose batches follow those of `current`.
+    /// The objects whose batches follow those of `current`; `None` if there are no others.
     more: Option<Py<PyIterator>>,
     /// The number of objects that were taken so far, for messages.
     number: u64,

@@ -87,7 +87,7 @@ fn names(argument: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     }
 }
 
-/// Reads a character with a role in CSV, such as the quote. An empty text means that no character has the role.
+/// Reads a character with a role in CSV, such as the quote. An empty text means that no character has the role: the result is then `None`.
 fn role(setting: Setting, text: &str) -> Result<Option<u8>> {
     match text.as_bytes() {
         [] => Ok(None),

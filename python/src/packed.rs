@@ -39,7 +39,7 @@ impl Packed {
 }
 
 impl Packed {
-    /// Returns the only column, and its type.
+    /// Returns the first column of the first batch, and its type; `None` if there is none.
     pub(crate) fn column(&self) -> Option<(ArrayRef, DataType)> {
         let kind = self.schema.fields().first()?.data_type().clone();
         Some((Arc::clone(self.batches.first()?.columns().first()?), kind))

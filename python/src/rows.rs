@@ -71,9 +71,9 @@ pub(crate) struct RowFeed {
     done_of_chunk: u64,
     /// The first part, if [`RowFeed::look`] has read it already.
     first: Option<RowsOfPython>,
-    /// The record batches of the current chunk.
+    /// The record batches of the current chunk; `None` for a chunk of another kind.
     batches: Option<ArrowFeed>,
-    /// The remaining rows of the current batch.
+    /// The remaining rows of the current batch; `None` if none are left.
     batch: Option<RecordBatch>,
     /// The units of columns of durations, which are stored as integers.
     units: Vec<Option<TimeUnit>>,

@@ -68,7 +68,8 @@ impl Packing {
     }
 }
 
-/// Takes an iterator out of its mutex for one step. If the step fails, the iterator is not put back, so the iteration ends.
+/// Takes an iterator out of its mutex for one step; `None` once it has ended. If the step fails, the iterator is not put back, so the
+/// iteration ends.
 fn taken<T>(iterator: &Mutex<Option<T>>) -> Option<T> {
     iterator.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

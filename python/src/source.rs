@@ -139,7 +139,7 @@ fn in_common(one: DataType, other: &DataType) -> Option<DataType> {
     Some(DataType::Decimal256(digits as u8, scale))
 }
 
-/// Returns the number of digits and the scale of a decimal type.
+/// Returns the number of digits and the scale of a decimal type; `None` for other types.
 fn decimal_shape(kind: &DataType) -> Option<(u8, i8)> {
     match *kind {
         DataType::Decimal32(digits, scale)

@@ -111,7 +111,7 @@ pub(crate) fn place(setting: Setting, declaration: &Declaration) -> Option<(Stri
         // The parameter `header` sets it, with the opposite meaning.
         Setting::NoHeader => return None,
         Setting::ExcludeTable => ("exclude_tables", None),
-        // `load` calls the parameter `table`, because it is usually one table.
+        // `load` calls the parameter `table`, because a load usually names one table.
         Setting::Table if declaration.value_name != "NAME" => ("tables", None),
         _ => (setting.name(), None),
     };

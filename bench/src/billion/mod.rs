@@ -127,9 +127,9 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 struct Track<'a> {
     settings: &'a Settings,
     house: &'a House<'a>,
-    /// The size of the big file.
+    /// The size of the big file; `None` before it is generated.
     bytes: Option<u64>,
-    /// The checksum of the big file's pages: each run has the same rows.
+    /// The checksum of the big file's pages, which each run must have, because each run has the same rows; `None` before the first run.
     checksum: Option<String>,
 }
 

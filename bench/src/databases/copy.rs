@@ -1,11 +1,11 @@
 //! Copying a database: `sqluice copy` compared with VACUUM INTO, and with `cp` and a sync. The rows are those of the preset `user`.
 //!
 //! ```text
-//!  case       source                               copy
-//!  plain      a table                              unchanged
-//!  pages      a table                              VACUUM INTO and sqluice copy: pages of 16,384 bytes
-//!  indexes    a table with two indexes             unchanged
-//!  deleted    a table, every second row deleted    unchanged
+//!  case       source                               page size of the copies
+//!  plain      a table                              that of the source
+//!  pages      a table                              16,384 bytes by VACUUM INTO and sqluice copy; that of the source by cp
+//!  indexes    a table with two indexes             that of the source
+//!  deleted    a table, every second row deleted    that of the source
 //! ```
 //!
 //! Every second round runs in reverse order. Before each lap the source is read into the page cache. sqluice and the way `cp` sync their

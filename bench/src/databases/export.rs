@@ -1,6 +1,7 @@
 //! Exports of a table: `sqluice export` compared with the shell of SQLite, and with ADBC and pyarrow. The rows are TPC-H's `lineitem`.
 //!
 //! ```text
+//!  way          another program               is compared with the way of sqluice
 //!  shell-csv    sqlite3 .mode csv             csv        sqluice export --to lineitem.csv
 //!  shell-json   sqlite3 .mode json            ndjson     sqluice export --to lineitem.ndjson
 //!  adbc         ADBC fetches, pyarrow writes  parquet    sqluice export --to lineitem.parquet

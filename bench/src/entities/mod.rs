@@ -129,7 +129,8 @@ const RATIOS: &[Compared] = &[
     ("10 kB, others with the same keys, same tables", |r| step(r, "changed", "large_rows"), NO_SLOWER),
 ];
 
-/// Returns the time of the write `step` (first, same or changed) of a way, divided by the time of that write with `write_many`.
+/// Returns the time of the write `step` (first, same or changed) of a way, divided by the time of that write with `write_many`; `None` if
+/// the round lacks a lap.
 fn step(round: &Round, step: &str, way: &str) -> Option<f64> {
     let of = |way: &str| round.get(way)?.also.get(step).copied();
     Some(of(way)? / of(&format!("{}_write_many", way.split('_').next()?))?)

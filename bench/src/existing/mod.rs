@@ -260,7 +260,7 @@ const ROWS: &str = "rows.csv";
 /// The database of a lap.
 const TARGET: &str = "lap.db";
 
-/// The maximum number of rows up to which SQLite's integrity_check is run: it looks up each index entry, which takes long.
+/// The maximum number of rows of a database that SQLite's integrity_check checks: it looks up each index entry, which takes long.
 const CHECKED_ROWS_MAX: u64 = 1_000_000;
 
 /// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.

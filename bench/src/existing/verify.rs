@@ -16,7 +16,7 @@ pub(crate) struct Content {
     pub(crate) tables: BTreeMap<String, Found>,
 }
 
-/// Reads the content of a database, after SQLite's check `check` (such as `integrity_check`) unless it is empty.
+/// Reads the content of a database. `check` is the PRAGMA that first checks the database, such as `integrity_check`; empty for none.
 pub(crate) fn verify(file: &Path, check: &str) -> anyhow::Result<Content> {
     // A read-only connection would leave sidecar files in WAL mode.
     let db = open(file, "")?;

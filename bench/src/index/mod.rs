@@ -60,13 +60,13 @@ pub struct Settings {
 /// The maximum disk space for each row, in bytes: the database, its copy, and the sorted runs.
 const ROW_BYTES_MAX: f64 = 160.0;
 
-/// The maximum number of rows up to which SQLite's integrity_check is run: it looks up each index entry, which takes long.
+/// The maximum number of rows of a database that SQLite's integrity_check checks: it looks up each index entry, which takes long.
 const CHECKED_ROWS_MAX: u64 = 1_000_000;
 
 /// The memory limit of the part `memory`, whose data is larger.
 const MEMORY_BYTES: u64 = 512 << 20;
 
-/// The minimum seconds that an index adds to a run: a smaller difference is noise, and gives no ratio.
+/// The minimum seconds that an index adds to a run in a ratio: a smaller difference is noise, and counts as this number.
 const SECONDS_MIN: f64 = 0.001;
 
 type Ran = anyhow::Result<(Took, Option<String>)>;
@@ -195,7 +195,7 @@ fn added(round: &Round, [plain, indexed]: [&str; 2], value: fn(&Lap) -> f64) -> 
 }
 
 /// Returns the value (seconds or CPU seconds) of the better of the ways `creates`, divided by what the index adds: the difference between
-/// the two `runs`.
+/// the two `runs`; `None` if the round lacks a lap.
 fn to_added(round: &Round, creates: &[&str], runs: [&str; 2], value: fn(&Lap) -> f64) -> Option<f64> {
     let creates = creates.iter().map(|way| round.get(way).map(value)).collect::<Option<Vec<f64>>>()?;
     Some(creates.into_iter().reduce(f64::min)? / added(round, runs, value)?.max(SECONDS_MIN))
@@ -225,7 +225,7 @@ pub fn lap(name: &str, words: &mut Words) -> anyhow::Result<Value> {
 /// When a lap fails, or leaves other values or entries than expected.
 pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let mut wanted = only(ways(), &settings.only)?;
-    // The part `computed` needs the table without an index, which the part `area` measures.
+    // The ratios of the part `computed` need the time of `plain`, the table without an index, which is a way of the part `area`.
     if wanted.iter().any(|way| way.part == "computed") && !wanted.iter().any(|way| way.part == "area") {
         wanted.insert(0, ways().remove(0));
     }

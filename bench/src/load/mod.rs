@@ -478,7 +478,7 @@ struct Track<'a> {
     input: Input,
     /// By number of rows: the first way that stored so many rows, and its sums, which are the expected sums of later ways.
     stored: BTreeMap<u64, (&'static str, Sums)>,
-    /// The content that the first way of the part `expressions` stored, with all rows.
+    /// The content that the first way of the part `expressions`, which keeps all rows, has stored; `None` before its first lap.
     content: Option<Content>,
     /// The ways whose databases SQLite has checked.
     checked: BTreeSet<&'static str>,

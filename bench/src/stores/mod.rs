@@ -66,8 +66,10 @@ pub struct Settings {
     options: Options,
 }
 
-/// The maximum disk space for each file, in bytes: the file, its copies in databases, and the copies that are put aside in a round.
+/// The maximum disk space for each file, in bytes: the file itself and its copies in databases.
 const FILE_BYTES_MAX: u64 = 40_000;
+
+/// The maximum disk space for the copies of each file that a round puts aside, in bytes.
 const FILE_ROUND_BYTES_MAX: u64 = 5 * 13_000;
 
 /// The maximum number of files that are overwritten.

@@ -34,8 +34,8 @@ pub fn open() -> Vec<c_int> {
 pub fn is_open_elsewhere(file: &Path) -> bool {
     let Ok(wanted) = identity::of_path(file) else { return false };
     let Ok(listed) = fs::read_dir("/dev/fd") else { return false };
-    // The lock is held until all are compared: meanwhile, the SQLite of this library opens no file whose descriptor would seem to be of
-    // another, and closes none whose number another may get.
+    // Hold the lock until all descriptors are compared, so that this library's SQLite opens and closes no file meanwhile. The descriptor of
+    // a file that it opened would be missing in `ours`, and the number of one that it closed could be reused by other code of the process.
     let ours = open_now();
     let descriptors = listed.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<c_int>().ok());
     descriptors.filter(|descriptor| !ours.contains(descriptor)).any(|descriptor| {

@@ -56,7 +56,7 @@ impl adbc_core::Driver for Driver {
         }
         match uri {
             Some(uri) => Ok(Database { name: database(&uri), uri, batch_rows, keeps: None }),
-            // SQLite drops a database in memory with its last connection, so one is kept open.
+            // SQLite drops a database in memory when its last connection is closed, so one connection is kept open.
             None => {
                 let name = shared_memory();
                 let keeps = Some(Shared::open(&name)?);

@@ -58,7 +58,7 @@ struct Column {
 struct Constraint {
     kind: &'static str,
     columns: Vec<String>,
-    /// For a foreign key, the parent table and column of each of its columns.
+    /// For a foreign key, the parent table and column of each of its columns; `None` for other constraints.
     references: Option<Vec<(String, String)>>,
 }
 

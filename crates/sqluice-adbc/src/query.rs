@@ -86,7 +86,8 @@ impl Parameters {
     }
 }
 
-/// Executes a statement with each row of its parameters, and drops its results. Returns the number of changed rows.
+/// Executes a statement with each row of its parameters, and drops its results. Returns the number of changed rows; `None` if the statement
+/// only reads.
 pub(crate) fn execute(mut statement: Statement, mut parameters: Option<Parameters>) -> Result<Option<i64>> {
     let shared = Arc::clone(statement.shared());
     let cancellations = shared.cancellations();

@@ -98,8 +98,8 @@ pub struct Cancel {
     parent: Arc<OnceLock<Parent>>,
 }
 
-/// An entry in the list of the flags that a child was told to follow. Only the last entry counts. Entries are only ever appended, so that
-/// threads read the list without a lock.
+/// An entry in the list of the parents that a flag has had, oldest first: the flag also counts as set while its newest parent is set.
+/// Entries are only ever appended, so that threads read the list without a lock.
 #[derive(Debug)]
 struct Parent {
     cancel: Cancel,
@@ -158,7 +158,7 @@ impl Cancel {
         self.flag.load(Ordering::Relaxed) || self.followed().is_some_and(Cancel::is_set)
     }
 
-    /// Returns the flag that this flag follows now.
+    /// Returns the flag that this flag follows now; `None` if it follows none.
     fn followed(&self) -> Option<&Cancel> {
         let mut last = None;
         let mut link = &*self.parent;

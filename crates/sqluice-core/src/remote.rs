@@ -92,7 +92,7 @@ pub trait RemoteFile: fmt::Debug + Send + Sync {
     fn stream(&self) -> Result<Box<dyn Read + Send>>;
 }
 
-/// Returns the scheme of a path that is a URL with a scheme in [`SCHEMES`].
+/// Returns the scheme of a URL, if it is one of [`SCHEMES`]; `None` for paths and other URLs.
 pub fn scheme(path: &Path) -> Option<&str> {
     let (scheme, _) = path.to_str()?.split_once("://")?;
     SCHEMES.contains(&scheme).then_some(scheme)
@@ -106,7 +106,7 @@ pub fn is_url(path: &Path) -> bool {
 /// The schemes of URLs of database servers.
 pub const SERVER_SCHEMES: [&str; 4] = ["postgres", "postgresql", "mysql", "mariadb"];
 
-/// Returns the scheme of a path that is a URL of a database server, with a scheme in [`SERVER_SCHEMES`].
+/// Returns the scheme of the URL of a database server, if it is one of [`SERVER_SCHEMES`]; `None` for paths and other URLs.
 pub fn server_scheme(path: &Path) -> Option<&str> {
     let (scheme, _) = path.to_str()?.split_once("://")?;
     SERVER_SCHEMES.contains(&scheme).then_some(scheme)

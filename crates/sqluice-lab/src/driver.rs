@@ -50,7 +50,7 @@ pub struct Settings<'a> {
     pub watch: &'a dyn Fn(&Step<'_>),
     /// A flag that ends the run after the current variant.
     pub stop: &'a AtomicBool,
-    /// Selects variants (by experiment and name) that drop a row before they are verified, for tests.
+    /// Selects variants (by experiment and name) that drop a row before they are verified, for tests; `None` outside of tests.
     #[doc(hidden)]
     pub drop_row: Option<&'a Chooses<'a>>,
 }

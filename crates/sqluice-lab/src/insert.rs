@@ -53,7 +53,7 @@ pub(crate) struct Insert {
     pragmas: &'static [Pragma],
     /// The number of rows in a transaction; 0 for all rows.
     transaction_rows: u64,
-    /// The CREATE INDEX statement, and whether it is run before or after the rows.
+    /// The CREATE INDEX statement, and whether it is run before or after the rows; `None` for a table without an index.
     index: Option<(When, &'static str)>,
     /// `true` if the program sorts the rows before it inserts them; the sort is timed.
     sorted: bool,

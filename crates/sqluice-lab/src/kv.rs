@@ -356,7 +356,7 @@ fn whole(number: u64, blob: &[u8]) -> RowHash {
     hash
 }
 
-/// Returns the hash of a blob's number, its length and three of its bytes, which takes much less time than reading it.
+/// Returns the hash of a blob's number, its length and three of its bytes. To hash them takes much less time than to read the blob.
 fn glance(number: u64, blob: &[u8]) -> RowHash {
     let of = |byte: Option<&u8>| i64::from(byte.copied().unwrap_or_default());
     let mut hash = RowHash::NEW;

@@ -11,7 +11,8 @@
 //! * `record`, `published`: a run, and the publications, as data; `random`, `scale`, `scratch`, `titles`, `turns`,
 //!   `machine`
 //! * `case`: a timed case; `sql`, `table`, `carray`, `kv`, `insert`: code that cases share; `experiments`
-//! * `figures`: figures in words; `driver`: runs cases in turns; `advice`, `report`: of a run; `advise`: for a schema
+//! * `figures`: figures in words; `driver`: runs cases in turns; `advice`: advice from a run; `report`: the report of a run; `advise`:
+//!   measures ways to fill the tables of a schema, and recommends one
 //!
 //! Invariant: a way that leaves other rows than expected has no figure.
 

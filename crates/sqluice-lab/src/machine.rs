@@ -51,7 +51,7 @@ fn compile_options() -> rusqlite::Result<Vec<String>> {
     options.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Returns the versions of the system's Python and its SQLite.
+/// Returns the versions of the system's Python and of its SQLite; `None` if one is missing.
 fn python() -> Option<String> {
     const ASK: &str = "import platform, sqlite3; print('Python', platform.python_version() + ', SQLite', sqlite3.sqlite_version)";
     let output = Command::new("python3").args(["-c", ASK]).output().ok()?;

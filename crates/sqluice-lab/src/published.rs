@@ -62,7 +62,8 @@ pub struct Experiment {
 pub struct Figure {
     /// The name of the variant.
     pub variant: String,
-    /// The value in the experiment's unit; NaN if the publication measured the variant but gives no figure.
+    /// The value in the experiment's unit; NaN if the publication measured the variant but gives no figure. `None` if `old` and `new` have
+    /// the figures.
     #[serde(default)]
     pub value: Option<f64>,
     /// The times of the old method, in the experiment's unit: the first write, and the same write again.
@@ -71,7 +72,7 @@ pub struct Figure {
     /// The times of the new method, as in `old`.
     #[serde(default)]
     pub new: Option<[f64; 2]>,
-    /// A remark of the publication.
+    /// A remark of the publication; `None` without one.
     #[serde(default)]
     pub note: Option<String>,
     /// Additional published figures, such as `size_gb`.
@@ -80,7 +81,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Formats the remark and the additional figures: `size_gb 1.32`, `CPU limited`.
+    /// Formats the remark and the additional figures: `CPU limited, size gb 1.32`. Returns `None` if there are none.
     pub fn in_words(&self) -> Option<String> {
         let also = self.also.iter().map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
         let words: Vec<String> = self.note.iter().cloned().chain(also).collect();

@@ -95,7 +95,7 @@ pub struct Variant {
     pub provenance: Provenance,
     /// The published figure, in the experiment's unit; NaN if the publication names the variant without a figure.
     pub published: Option<f64>,
-    /// Additional data of the publication: sizes, rates, remarks.
+    /// Additional data of the publication: sizes, rates, remarks; `None` if it has none.
     #[serde(default)]
     pub published_note: Option<String>,
     /// PRAGMAs and settings, as given to SQLite.

@@ -41,7 +41,7 @@ pub(crate) struct Table {
     /// The columns that are inserted.
     pub(crate) columns: Vec<(String, Fill)>,
     pub(crate) rows: u64,
-    /// The name of a key column that is not inserted: SQLite numbers it from 1.
+    /// The name of a key column that is not inserted: SQLite numbers it from 1; `None` if the table has none.
     pub(crate) automatic_key: Option<&'static str>,
 }
 

@@ -476,7 +476,7 @@ impl Generate {
         Ok(rows)
     }
 
-    /// Returns the parent of a table.
+    /// Returns the parent of a table: the first other table that a FOREIGN KEY of the table names; `None` without one.
     fn parent(&self, table: &Table) -> Option<usize> {
         let parent = |name: &str| {
             let is = |other: &Table| other.name.eq_ignore_ascii_case(name) && other.name != table.name;

@@ -1,9 +1,9 @@
 //! Detects columns that look personal, by their names or by samples of their values.
 //!
 //! ```text
-//!  email_2, customers.name, GeburtsDatum ── words ── names ──┐
-//!                                                            ├──> Personal { what, why }
-//!  a sample of values ── forms, check digits ── shares ──────┘
+//!  names, such as email_2, customers.name or GeburtsDatum ── their words, compared with lists ──┐
+//!                                                                                               ├──> Personal { what, why }
+//!  a sample of values ── the share of the values that have a form, such as a check digit ───────┘
 //! ```
 //!
 //! Names and values only suggest a kind, so callers report the guesses that they use. In doubt, a column looks personal: a needless mask
@@ -156,7 +156,7 @@ const ABOUT: &str = "verified confirmed count counts sent enabled disabled statu
     opens opened bounced optin optout opt required changed updated created expires expired expiry flag number_of template \
     format provider domain id uuid version algorithm attempts retries limit quota size score server host port gateway queue folder";
 
-/// Words at the start of such a column's name: `is_phone_valid`.
+/// Words at the start of a column's name that say something about personal data without being personal: `is_phone_valid`.
 const ASKING: &str = "is has can num count";
 
 /// The word "name" in several languages.
@@ -173,7 +173,7 @@ pub(crate) fn by_key(key: &str) -> Option<&'static str> {
     (what != FREE_TEXT).then_some(what)
 }
 
-/// Returns the kind of personal data that the names of a column and its table suggest.
+/// Returns the kind of personal data that the names of a column and its table suggest; `None` if they suggest none.
 pub(crate) fn by_name(table: &str, column: &str) -> Option<Personal> {
     let words: Vec<String> = words_of_name(column).iter().map(|word| plain(word)).collect();
     let last = words.last()?;

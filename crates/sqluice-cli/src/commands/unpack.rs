@@ -103,7 +103,7 @@ fn list(unpack: &archive::Unpack, printer: &Printer, cancel: &Cancel) -> anyhow:
 struct ListedRow<'l> {
     /// The name. Bytes that are not UTF-8 are replaced; `name_bytes` then has the original bytes.
     name: &'l str,
-    /// The bytes of the name in hexadecimal.
+    /// The bytes of the name in hexadecimal; `None` if the name is UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     name_bytes: Option<String>,
     kind: Kind,

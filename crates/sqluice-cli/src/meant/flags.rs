@@ -63,7 +63,7 @@ const OF_OTHERS: &[(&[&str], Instead)] = &[
 ];
 
 /// Returns the words with the unknown flag replaced by one with the same effect, or by `similar`, a flag of the command with a similar
-/// name.
+/// name; `None` if neither is known.
 pub(super) fn corrected(words: &Words, unknown: &str, similar: Option<&str>) -> Option<Words> {
     let at = words.flag(unknown)?;
     let text = words.0[at].to_string_lossy().into_owned();

@@ -152,7 +152,7 @@ pub(crate) fn mistake(
     None
 }
 
-/// Returns the words with the mistake corrected that the parser reports as `error`.
+/// Returns the words with the mistake corrected that the parser reports as `error`; `None` if no correction is known.
 fn step(words: &Words, program: &Command, error: &clap::Error) -> Option<Words> {
     let at = words.verb(program)?;
     match error.kind() {
@@ -171,7 +171,7 @@ fn step(words: &Words, program: &Command, error: &clap::Error) -> Option<Words> 
     }
 }
 
-/// Describes the mistake in a command line.
+/// Describes the mistake in a command line; `None` for mistakes that are not corrected.
 fn message(words: &Words, program: &Command, error: &clap::Error) -> Option<String> {
     let verb = words.0[words.verb(program)?].to_string_lossy();
     Some(match error.kind() {

@@ -31,7 +31,7 @@ const SAME: [(&str, &[&str]); 10] = [
 ];
 
 /// Returns the words with the unknown command at `at` replaced by the one that was most likely meant. `similar` returns the command with
-/// the most similar name.
+/// the most similar name; `None` if no command is meant.
 pub(super) fn corrected(
     words: &Words,
     at: usize,

@@ -36,7 +36,7 @@ impl Words {
         places
     }
 
-    /// Returns the index of a flag, whether its value follows after `=` or as the next word.
+    /// Returns the index of the first word that is a flag, alone or with `=` and its value; `None` if the flag is not given.
     pub(crate) fn flag(&self, flag: &str) -> Option<usize> {
         self.0.iter().position(|word| {
             let text = word.to_string_lossy();

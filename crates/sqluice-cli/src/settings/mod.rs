@@ -80,7 +80,7 @@ impl<V: OfVerb> FromArgMatches for Flags<V> {
     }
 }
 
-/// Returns the values of all uses of a flag, combined to one value.
+/// Returns the values of all uses of a flag, combined to one value; `None` if the flag is not given.
 fn all(matches: &ArgMatches, setting: Setting) -> Option<Value> {
     let values = matches.get_many::<Value>(setting.name())?.cloned();
     values.reduce(|mut all, more| {

@@ -72,7 +72,7 @@ fn character(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Parses the value of a flag such as `--quote`: one character, or `none`.
+/// Parses the value of a flag such as `--quote`: one character, or `none`, for which `None` is returned.
 fn role(text: &str) -> Result<Option<u8>, String> {
     match text {
         "" | "none" => Ok(None),
@@ -174,7 +174,7 @@ fn rename(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Returns the name before the first `=` that is not in quotes, and the text after it.
+/// Returns the name before the first `=` that is not in quotes, and the text after it; `None` if there is no such `=`.
 fn before_equals(text: &str) -> Result<Option<(String, &str)>, String> {
     let begin = text.trim_start();
     match begin.chars().next() {

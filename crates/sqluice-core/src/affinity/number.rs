@@ -25,7 +25,7 @@ use super::float::{MANTISSA_FULL, decimal_to_real};
 use super::{Affinity, real_to_int, stored_real, stored_real_of_int};
 use sqluice_format::value::Value;
 
-/// A loss in a conversion from text to a number, which SQLite does not report.
+/// A loss that SQLite does not report in a conversion from text to a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// A NUL and the bytes after it are ignored.
@@ -252,7 +252,7 @@ impl Short {
     }
 }
 
-/// Returns a word in which the top bit of each byte is set that is a point in `word`. Bits above the first point may be wrong.
+/// Returns a word with the top bit set in each byte that is a point in `word`. Bits above the first point may be wrong.
 #[inline(always)]
 fn points(word: u64) -> u64 {
     let differing = word ^ repeat(POINT) as u64;
@@ -281,7 +281,7 @@ pub const fn repeat(byte: u8) -> u128 {
     u128::from_ne_bytes([byte; 16])
 }
 
-/// Returns 1 to 16 bytes, in memory order, at the upper end of a little-endian word.
+/// Returns 1 to 16 bytes, in memory order, at the upper end of a little-endian word; `None` for another number of bytes.
 #[inline(always)]
 fn upper_end(bytes: &[u8]) -> Option<u128> {
     let len = bytes.len();

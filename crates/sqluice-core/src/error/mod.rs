@@ -46,11 +46,11 @@ impl ErrorKind {
 pub struct Place {
     /// The file, as the user named it.
     pub file: PathBuf,
-    /// The line, counted from 1; the row of a sheet.
+    /// The line, counted from 1, or the row of a sheet; `None` if unknown.
     pub line: Option<u64>,
-    /// The character in the line, counted from 1; the column of a sheet.
+    /// The character in the line, counted from 1, or the column of a sheet; `None` if unknown.
     pub column: Option<u64>,
-    /// The byte in the file, counted from 0.
+    /// The byte in the file, counted from 0; `None` if unknown.
     pub byte: Option<u64>,
     /// The sheet, if the file is a spreadsheet.
     pub sheet: Option<String>,
@@ -422,12 +422,12 @@ impl Error {
         }
     }
 
-    /// Returns the file or folder that could not be read or written, or else the file of the place.
+    /// Returns the file or folder that could not be read or written, or else the file of the place; `None` if the error is about no file.
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref().or_else(|| self.place().map(|place| place.file.as_path()))
     }
 
-    /// Returns the place in the input.
+    /// Returns the place in the input; `None` if the error has none.
     pub fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
     }
@@ -443,7 +443,7 @@ impl Error {
         self.0.column.as_deref()
     }
 
-    /// Returns the hint for the user.
+    /// Returns the hint for the user; `None` if the error has none.
     pub fn remedy(&self) -> Option<&Message> {
         self.0.hint.as_ref()
     }

@@ -135,7 +135,7 @@ impl Cells {
         }
     }
 
-    /// Returns the value of `row`.
+    /// Returns the value of `row`; `None` if the column has no such row.
     #[inline]
     pub fn get(&self, row: usize) -> Option<Value<'_>> {
         let kind = *self.kinds.get(row)?;

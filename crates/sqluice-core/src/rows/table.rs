@@ -123,7 +123,7 @@ fn register_module(
     }
 }
 
-/// Returns a pointer to rows for SQLite, which counts as an owner until SQLite calls [`forget`].
+/// Returns a pointer to rows, for SQLite. The pointer counts as an owner of the rows until SQLite calls [`forget`].
 fn pointer(shared: Arc<Shared<'static>>, kind: &'static CStr) -> ToSqlOutput<'static> {
     ToSqlOutput::Pointer((Arc::into_raw(shared).cast(), kind, Some(forget)))
 }
@@ -147,9 +147,9 @@ pub(super) fn lend<R>(
     parameter: usize,
     use_it: impl FnOnce(&mut Lent<'_, '_>) -> R,
 ) -> rusqlite::Result<R> {
-    // SAFETY: `Lent` resets the statement and clears the parameter when it is dropped, which is before this function ends,
-    // whatever `use_it` does, for it gets only a reference. Then no register, cursor or binding of the statement is left.
-    // Only this statement has the pointer, and while it is in use the statement can't be dropped nor its bindings cleared.
+    // SAFETY: `Lent` is dropped before this function ends, whatever `use_it` does, because `use_it` gets only a reference. The drop resets
+    // the statement and clears the parameter, so no register, cursor or binding of the statement has the pointer afterwards. Only this
+    // statement gets the pointer, and during the lending the statement can't be dropped nor its bindings cleared.
     let shared =
         unsafe { std::mem::transmute::<Arc<Shared<'_>>, Arc<Shared<'static>>>(Arc::clone(&rows.shared)) };
     let lent = LentPointer(shared);

@@ -5,8 +5,8 @@
 //!            └── xStep, for each row ──> Results ──> the closure of the call that runs the statement
 //! ```
 //!
-//! The function is an aggregate, so its statement is stepped once. A statement that returns rows leaves and enters SQLite for each row, and
-//! reads each value through the connection, which takes longer than a simple filter does (`bench/load --only expressions`).
+//! The function is an aggregate, so its statement is stepped once. A statement that returns rows would leave and enter SQLite for each row,
+//! and read each value through the connection: these calls take longer than a simple filter (`bench/load --only expressions`).
 //!
 //! * [`Taker::run`] puts the closure where the function finds it, and takes it away when the statement has ended. The function fails
 //!   without a closure.

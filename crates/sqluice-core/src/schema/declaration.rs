@@ -35,13 +35,14 @@ pub struct DeclaredColumn<'s> {
     pub text: &'s str,
     /// The name of the collation in capitals; `None`: the column declares none, which means BINARY.
     pub collation: Option<String>,
-    /// The DEFAULT in normal form: words and names in lower case, quotes only where they matter.
+    /// The DEFAULT in normal form: words and names in lower case, quotes only where they matter; `None` without a DEFAULT.
     pub default: Option<String>,
-    /// The expression that computes the column, in normal form.
+    /// The expression that computes the column, in normal form, and `stored` after it if the column is STORED; `None` for a column that is
+    /// not generated.
     pub generated: Option<String>,
-    /// The expression that computes the column, as it is written.
+    /// The expression that computes the column, as it is written; `None` for a column that is not generated.
     pub expression: Option<&'s str>,
-    /// NOT NULL with its ON CONFLICT clause, in normal form.
+    /// NOT NULL with its ON CONFLICT clause, in normal form; `None` without NOT NULL.
     pub not_null: Option<String>,
 }
 
@@ -128,7 +129,8 @@ impl<'s> Declaration<'s> {
     }
 }
 
-/// Returns the items of the list that opens at token `open`, as ranges of tokens, and the index of the token that closes the list.
+/// Returns the items of the list that opens at token `open`, as ranges of tokens, and the index of the token that closes the list; `None`
+/// if the list is not closed.
 fn items(sql: &str, tokens: &[Token], open: usize) -> Option<(Vec<Range<usize>>, usize)> {
     let mut items = Vec::new();
     let (mut depth, mut begin) = (1, open + 1);
@@ -215,7 +217,7 @@ struct Walk<'s, 't> {
     sql: &'s str,
     tokens: &'t [Token],
     at: usize,
-    /// The name of the column whose declaration has the tokens.
+    /// The name of the column whose declaration has the tokens; `None` for constraints after the columns.
     own: Option<String>,
 }
 
@@ -317,7 +319,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    /// Returns the next clause.
+    /// Returns the next clause; `None` after the last.
     fn next(&mut self) -> Option<Clause<'s>> {
         while self.at < self.tokens.len() {
             let from = self.at;
@@ -346,7 +348,7 @@ impl<'s, 't> Walk<'s, 't> {
             } else if self.is(&["FOREIGN", "KEY"]) || self.is(&["REFERENCES"]) {
                 return Some(self.references(from));
             } else {
-                // A word of the declared type, or of a clause that does not matter.
+                // Skip a word of the declared type, or of a clause that no caller needs.
                 self.at += usize::from(self.group().is_empty());
             }
         }

@@ -70,13 +70,13 @@ impl Known {
     }
 }
 
-/// Returns the names of the first and the last table.
+/// Returns the names of the first and the last table; `None` for an empty list.
 fn ends_of(tables: &[Table]) -> Option<[&str; 2]> {
     Some([&tables.first()?.name, &tables.last()?.name])
 }
 
 impl Places {
-    /// Returns the position of the first table with the given name.
+    /// Returns the position of the first table with the given name; `None` if no table has the name.
     fn of(&self, name: &str, tables: &[Table]) -> Option<usize> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let find = |known: &Known| known.places.get(&name.to_ascii_lowercase()).copied();
@@ -106,7 +106,7 @@ pub struct Table {
     pub sql: String,
     /// The columns, including generated ones.
     pub columns: Vec<Column>,
-    /// The column that is an alias of the rowid.
+    /// The column that is an alias of the rowid; `None` if the table has none.
     pub rowid_alias: Option<usize>,
     /// `true` if the table is declared STRICT.
     pub strict: bool,
@@ -125,7 +125,7 @@ pub struct Table {
     pub references: Vec<Reference>,
     /// The indexes, including automatic ones, in the order of `sqlite_schema`.
     pub indexes: Vec<Index>,
-    /// The index whose entries are the rows of a WITHOUT ROWID table.
+    /// The index whose entries are the rows of a WITHOUT ROWID table; `None` for a table with rowids.
     pub clustered: Option<Index>,
     /// `true` if the table is a virtual table. Its module stores the rows, so SQLite inserts them, and the table has no tree of its own.
     pub is_virtual: bool,
@@ -143,9 +143,9 @@ pub struct Column {
     pub affinity: Affinity,
     /// `true` if the column is declared NOT NULL.
     pub not_null: bool,
-    /// The text of the DEFAULT.
+    /// The text of the DEFAULT; `None` without one.
     pub default: Option<String>,
-    /// The kind of a generated column, which takes no values.
+    /// The kind of a generated column, which takes no values; `None` for a column that is not generated.
     pub generated: Option<Generated>,
 }
 
@@ -195,7 +195,7 @@ pub struct Object {
     pub name: String,
     /// The table of a trigger; for other objects their own name.
     pub table: String,
-    /// The statement.
+    /// The statement; `None` if SQLite stores none.
     pub sql: Option<String>,
 }
 
@@ -373,12 +373,13 @@ impl Schema {
         places
     }
 
-    /// Returns the table with the given name. Names are compared as SQLite does: ASCII letters in either case.
+    /// Returns the table with the given name; `None` if the schema has none. Names are compared as SQLite does: ASCII letters in either
+    /// case.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.place(name).map(|place| &self.tables[place])
     }
 
-    /// Returns the position of a table by its name.
+    /// Returns the position of a table by its name; `None` if the schema does not have the table.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.places.of(name, &self.tables)
     }
@@ -472,7 +473,7 @@ impl Table {
     }
 
     #[doc(hidden)]
-    /// Reads a table of a connection's database, which the statement `sql` has created. The time does not depend on the number of tables in
+    /// Reads a table that the statement `sql` has created in a connection's database. The time does not depend on the number of tables in
     /// the database. The statements of the table's indexes are left out.
     pub fn of_connection(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<Table> {
         let tokens = token::tokens(sql);
@@ -580,7 +581,7 @@ impl Table {
         self
     }
 
-    /// Returns the index of the column with the given name. Names are compared as SQLite does.
+    /// Returns the index of the column with the given name; `None` if the table has none. Names are compared as SQLite does.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }

@@ -146,7 +146,8 @@ pub fn checks(sql: &str) -> Vec<&str> {
     checks.filter_map(|(at, _)| enclosed(sql, &tokens[at + 1..])).collect()
 }
 
-/// Returns the text between the parenthesis at the start of `tokens` and its closing parenthesis.
+/// Returns the text between the parenthesis at the start of `tokens` and its closing parenthesis; `None` if `tokens` does not begin with a
+/// parenthesis that is closed.
 pub fn enclosed<'s>(sql: &'s str, tokens: &[Token]) -> Option<&'s str> {
     let mut depth = 0;
     for token in tokens {

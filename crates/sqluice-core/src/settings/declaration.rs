@@ -38,15 +38,15 @@ pub struct Declaration {
     /// The value of the setting if it is not given, as text. `None` if there is no fixed value: `help` may then describe the default in
     /// `[default: ...]`.
     pub default: Option<&'static str>,
-    /// The heading under which help lists the setting.
+    /// The heading under which help lists the setting; `None` for the list without a heading.
     pub heading: Option<&'static str>,
     /// `true` if a short help leaves the setting out.
     pub is_hidden: bool,
     /// `true` if help does not list the words of a [`Kind::Choice`].
     pub hides_words: bool,
-    /// The letter of a short flag.
+    /// The letter of a short flag; `None` without one.
     pub letter: Option<char>,
-    /// Another name of the flag.
+    /// Another name of the flag; `None` without one.
     pub alias: Option<&'static str>,
     /// `true` if the setting must be given.
     pub is_required: bool,

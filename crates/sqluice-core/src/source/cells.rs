@@ -135,7 +135,7 @@ impl Cells {
         self.seen
     }
 
-    /// Returns the first row whose value would change the declared type of a column with the kinds `seen`.
+    /// Returns the first row whose value would change the declared type of a column with the kinds `seen`; `None` if no value would.
     pub fn first_other(&self, seen: Seen) -> Option<usize> {
         let declared = seen.declared_type();
         (0..self.rows).find(|row| {

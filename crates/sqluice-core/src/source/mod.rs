@@ -76,7 +76,7 @@ pub trait Part: Send {
 /// The layout of a part's data, in which the position of a field's text shows if the field was quoted.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoting {
-    /// The byte that stands before the text of a quoted field.
+    /// The byte that stands before the text of a quoted field; `None` if the file has no quotes.
     pub quote: Option<u8>,
     /// The number of bytes of input at the start of the data. Texts behind them are copies without the escapes or doubled quotes of a
     /// field.
@@ -117,9 +117,9 @@ pub trait Sink {
         false
     }
 
-    /// Takes a row as the record that the table stores: its values have the types of the columns, and the row keeps all constraints. A
-    /// part of a source that has records, and knows this of them, may give rows to a sink that takes records in this way, each in its place
-    /// between the batches.
+    /// Takes a row as the record that the table stores: its values have the types of the columns, and the row keeps all constraints. A part
+    /// may give rows to a sink that takes records in this way if its source stores records and knows that they are such. Each record comes
+    /// in its place between the batches.
     ///
     /// # Errors
     /// If the row can't be stored, or the run is over.

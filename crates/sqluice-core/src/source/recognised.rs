@@ -8,16 +8,16 @@ use serde::Serialize;
 pub struct Recognised {
     /// The name of the format: `csv`, `ndjson`, `sqlite`, ...
     pub format: &'static str,
-    /// The database whose SQL a dump has: `SQLite`, `MySQL` (also for MariaDB) or `PostgreSQL`.
+    /// The database whose SQL a dump has: `SQLite`, `MySQL` (also for MariaDB) or `PostgreSQL`; `None` for other files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialect: Option<&'static str>,
-    /// The compression: `gzip`, `zstd`, `bzip2` or `xz`.
+    /// The compression: `gzip`, `zstd`, `bzip2` or `xz`; `None` without one.
     pub compression: Option<String>,
-    /// The encoding of text that is not UTF-8.
+    /// The encoding of text; `None` for UTF-8, and for files that are no text.
     pub encoding: Option<String>,
-    /// The properties of CSV.
+    /// The properties of CSV; `None` for other formats.
     pub csv: Option<RecognisedCsv>,
-    /// The sheet of a workbook.
+    /// The sheet of a workbook; `None` for other formats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sheet: Option<String>,
 }
@@ -28,11 +28,11 @@ pub struct Recognised {
 pub struct RecognisedCsv {
     /// The delimiter between fields, in words: `comma`, `tab`, ...
     pub delimiter: String,
-    /// The quote around fields.
+    /// The quote around fields; `None` without one.
     pub quote: Option<char>,
-    /// The escape, which makes the next character stand for itself.
+    /// The escape, which makes the next character stand for itself; `None` without one.
     pub escape: Option<char>,
-    /// The character at the beginning of a comment.
+    /// The character at the beginning of a comment; `None` without comments.
     pub comment: Option<char>,
     /// `true` if the first record names the columns.
     pub header: bool,
@@ -40,11 +40,11 @@ pub struct RecognisedCsv {
     pub header_is_close: bool,
     /// The number of lines at the start that are not part of the table.
     pub skipped_lines: u64,
-    /// The recognised lines before the table, which are among the skipped lines.
+    /// The recognised lines before the table, which are among the skipped lines; `None` if there are none.
     pub preamble: Option<RecognisedPreamble>,
     /// The number of comments in the sample, which is all of a short file.
     pub comments: u64,
-    /// The line of a last record that looks like a footer. The record is read like all others.
+    /// The line of a last record that looks like a footer, although it is read like all others; `None` if none does.
     pub footer: Option<u64>,
 }
 

@@ -54,7 +54,7 @@ struct Parts<'a> {
     source: &'a mut dyn Source,
     /// The number of parts that were handed out.
     next: u64,
-    /// The first part that has failed, with its error.
+    /// The first part that has failed, with its error; `None` as long as none has.
     failed: Option<(u64, Error)>,
 }
 

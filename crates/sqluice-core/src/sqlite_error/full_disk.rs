@@ -15,7 +15,7 @@ use crate::error::Error;
 /// The free bytes that SQLite needs to go on: shared memory, a journal and a few pages take this much.
 const FREE_BYTES_MIN: u64 = 256 << 10;
 
-/// Returns `true` if the cause of `error` is a full disk under the database at `path`, and the files beside it.
+/// Returns `true` if the cause of `error` is that the disk with the database at `path`, its journal and its WAL is full.
 pub fn is_it(error: &rusqlite::Error, path: &Path) -> bool {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => true,

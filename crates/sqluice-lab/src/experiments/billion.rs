@@ -69,7 +69,7 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
     vec![experiment]
 }
 
-/// Returns `name` if this program exists and has SQLite.
+/// Returns `name` if this program exists and has SQLite; otherwise `None`.
 fn interpreter(name: &'static str) -> Option<&'static str> {
     let output = Command::new(name).args(["-c", "import sqlite3"]).output().ok()?;
     output.status.success().then_some(name)

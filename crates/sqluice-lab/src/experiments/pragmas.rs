@@ -18,7 +18,7 @@ const FAST: u64 = 20;
 /// A setting: its name, PRAGMAs, operations per transaction, and `true` if it rarely syncs.
 type Setting = (&'static str, &'static [Pragma], u64, bool);
 
-/// The default of `wal_autocheckpoint`, in pages: an operation writes at least one page.
+/// The default of `wal_autocheckpoint`, in pages. With fewer operations, a note says that settings of this PRAGMA make no difference.
 const CHECKPOINT_PAGES: u64 = 1000;
 
 const OFF: Pragma = ("synchronous", "OFF");

@@ -135,7 +135,7 @@ fn publication_note(experiment: &Experiment, variant: &Variant) -> Markup {
     }
 }
 
-/// Formats the published figure.
+/// Formats the published figure; `None` if the variant has none.
 pub(super) fn published_in_words(experiment: &Experiment, variant: &Variant) -> Option<String> {
     let published = variant.published?;
     if published.is_nan() {

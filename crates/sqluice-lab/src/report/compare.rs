@@ -41,7 +41,7 @@ pub(super) fn published(variant: &Variant) -> Option<f64> {
     variant.published.filter(|value| value.is_finite())
 }
 
-/// Returns the measured median divided by the published figure.
+/// Returns the measured median divided by the published figure; `None` if one is missing.
 pub fn times_published(variant: &Variant) -> Option<f64> {
     let times = Spread::of(variant)?.median / published(variant)?;
     (times.is_finite() && times > 0.0).then_some(times)

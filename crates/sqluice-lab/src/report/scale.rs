@@ -5,7 +5,7 @@
 //!  log    1 k ── 10 k ── 100 k ── 1 M ── 10 M ─── 30 M         if the longest bar is more than 50 times the shortest
 //! ```
 //!
-//! The largest figure is at 100 %. Here, these are 7.5 M and 30 M, which have no mark.
+//! The largest figure (in the drawing, 7.5 M or 30 M) is at 100 %, where the axis has no mark.
 
 /// The ratio of figures above which the scale is logarithmic.
 const LINEAR_TIMES_MAX: f64 = 50.0;

@@ -5,8 +5,8 @@
 //!
 //!     name           mode      mtime       sz     data
 //!     notes          0o040755  1700000000      0  NULL               a folder, before its content
-//!     notes/a.txt    0o100644  1700000000   5000  blob, 5000 bytes   a file: its bytes, if there are sz of them,
-//!     notes/b.txt    0o100644  1700000000   5000  blob, 812 bytes    or else its bytes compressed by zlib
+//!     notes/a.txt    0o100644  1700000000   5000  blob, 5000 bytes   a file that is not compressed: the blob has sz bytes
+//!     notes/b.txt    0o100644  1700000000   5000  blob, 812 bytes    a file that zlib has compressed: the blob has fewer
 //!     notes/latest   0o120777  1700000000     -1  'b.txt'            a symbolic link, and its target
 //!
 //!  kv      k              v
@@ -54,7 +54,7 @@ pub const PAGE_SIZE: PageSize = PageSize::DEFAULT;
 /// The longest value that SQLite stores, in bytes: `SQLITE_MAX_LENGTH`.
 pub(crate) const FILE_BYTES_MAX: u64 = limits::LENGTH_MAX as u64;
 
-/// The longest name, in bytes: a NUL is added, and the result is the longest path of the system.
+/// The longest name, in bytes. With the NUL at its end, it is as long as the longest path of Linux (`PATH_MAX`).
 const NAME_BYTES_MAX: usize = 4095;
 
 /// The permission bits of a mode. The setuid and setgid bits are never restored.

@@ -40,7 +40,7 @@ pub(crate) struct Below<'r> {
     overwrite: bool,
     /// The permission bits that the system withholds from new files; `None` if unknown.
     umask: Option<u32>,
-    /// The folder that was used last, and its name: the next file is often in the same folder.
+    /// The folder that was used last, and its name: the next file is often in the same folder; `None` before the first file.
     current: Option<(Vec<u8>, Folder)>,
 }
 

@@ -67,7 +67,7 @@ pub(crate) struct BadItem {
 const TRIES: usize = 20;
 
 impl Archive {
-    /// Opens the table of `layout` or, if `layout` is `None`, the table that exists. Returns the archive and this number of connections
+    /// Opens the table of `layout` or, if `layout` is `None`, the table that exists. Returns the archive and `connections` connections
     /// (at least 1), all of which see the same rows.
     ///
     /// # Errors

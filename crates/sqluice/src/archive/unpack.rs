@@ -58,7 +58,7 @@ pub struct Unpack {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct UnpackReport {
-    /// The folder with the restored files.
+    /// The folder with the restored files. A run always sets it.
     #[serde(serialize_with = "path_as_text")]
     pub folder: Option<PathBuf>,
     /// The table.

@@ -127,7 +127,7 @@ impl List {
         self.entries.iter().map(|entry| u64::from(entry.name_bytes)).sum()
     }
 
-    /// Returns the first name that is not UTF-8.
+    /// Returns the first name that is not UTF-8; `None` if all names are.
     pub(crate) fn odd_name(&self) -> Option<&[u8]> {
         self.entries.iter().map(|entry| self.name(entry)).find(|name| std::str::from_utf8(name).is_err())
     }
@@ -317,7 +317,7 @@ pub(crate) fn changed(path: &Path) -> Error {
         .hint("run again when no program writes to it")
 }
 
-/// The folder that was opened last. The list is sorted by name, so the next file is often in the same folder.
+/// The folder that was opened last, kept open because the next file of a [`List`], which is sorted by name, is often in the same folder.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFolder {
     opened: Option<(Vec<u8>, Folder)>,

@@ -1,8 +1,9 @@
 //! Reads the pages of a database whose newest pages are in the WAL. SQLite returns the pages as its read transaction sees them.
 //!
 //! ```text
-//!  watch       data_version ─────────────── data_version is unchanged: both connections see one state
-//!  connection              BEGIN                  reads the schema, runs integrity_check
+//!  connection  time ──>
+//!  watch       data_version ─────────────── data_version again: if it is unchanged, the other two see one state
+//!  schema                  BEGIN                  reads the schema, runs integrity_check
 //!  reader                         BEGIN           reads pages from sqlite_dbpage
 //! ```
 //!

@@ -117,7 +117,7 @@ pub(super) fn of_schema(schema: &Schema, tables: &[Table], refused: &[(String, S
     all
 }
 
-/// Adds the indexes of `uncompared` to `found`: while reading, an entry of each could not be computed.
+/// Adds the indexes of `uncompared` to `found`: an entry of each of these indexes could not be computed from its row.
 pub(super) fn with_uncompared(mut found: Vec<Found>, uncompared: &[(String, String)]) -> Vec<Found> {
     found.extend(uncompared.iter().map(|(table, index)| {
         let name = format!("{index} (an entry can't be computed)");

@@ -62,7 +62,8 @@ pub(crate) fn begin_temporary(path: &Path, header: &Header, cancel: &Cancel) -> 
     begin(path, &set, cancel, "make a temporary database")
 }
 
-/// Begins a transaction in a file without other users. `what` names the operation in error messages.
+/// Runs the statements `set`, such as PRAGMAs, and begins a transaction, in a file without other users. `what` names the operation in error
+/// messages.
 fn begin(path: &Path, set: &str, cancel: &Cancel, what: &str) -> Result<Connection> {
     let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
     let cannot = |error| failed(error, what);

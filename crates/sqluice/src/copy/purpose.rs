@@ -6,10 +6,10 @@
 //! | datasette | | packed | delete | none | a file for `--inspect-file` |
 //! | turso | 4096 | packed | wal | none | text must be UTF-8 |
 //! | d1 | refused | refused | refused | refused | a folder of SQL files instead of a database (`sql_pieces`) |
-//! | mobile | 4096 | packed | delete | | `user_version` is reported: Room, Android's library for SQLite, compares it with its schema |
+//! | mobile | 4096 | packed | delete | | `user_version` is reported: Room, Android's library for SQLite, compares it with the version of its schema |
 //!
-//! An empty cell leaves the setting to the user, and "refused" means that the user may not give it. If the user gives another value than
-//! that of a cell, the purpose either allows the value or refuses the copy ([`Must`]).
+//! An empty cell leaves the setting to the user, "packed" sets `compact`, and "refused" means that the user may not give the setting. If
+//! the user gives another value than that of a cell, the purpose either allows the value or refuses the copy ([`Must`]).
 
 use std::fmt;
 
@@ -65,7 +65,7 @@ impl Purpose {
     }
 }
 
-/// The default page size, in bytes.
+/// The page size of the purposes that choose one, in bytes.
 const PAGE_BYTES: u32 = 4096;
 
 /// The text encoding UTF-8 in the header.

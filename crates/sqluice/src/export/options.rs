@@ -40,7 +40,7 @@ pub struct Export {
     pub target: Target,
     /// The tables and views. If empty: the only table of the database, or all tables if the target is a folder or an SQL file.
     pub tables: Vec<String>,
-    /// A query instead of tables.
+    /// A query instead of tables; `None` for tables.
     pub query: Option<String>,
     /// The columns, in order; `None` for all.
     pub columns: Option<Vec<String>>,

@@ -74,7 +74,7 @@ const OF_NUMBER: [(&str, OfNumber); 20] = [
     ("tanh", f64::tanh),
 ];
 
-/// The rounding functions, each after the text of a call. They return an integer unchanged.
+/// The rounding functions: the text of a call, such as `ceil(x)`, and the function for floats. An integer is returned unchanged.
 const ROUNDING: [(&str, OfNumber); 4] =
     [("ceil(x)", f64::ceil), ("ceiling(x)", f64::ceil), ("floor(x)", f64::floor), ("trunc(x)", f64::trunc)];
 

@@ -75,9 +75,9 @@ pub struct PreparedLoad {
     watches: Vec<Watch>,
     /// The time spent so far.
     spent: Spent,
-    /// The dump that makes the database, instead of files with tables.
+    /// The dump that makes the database; `None` if files with tables do.
     dump: Option<PreparedDump>,
-    /// The URL of a server. Only its declarations are in `dump`, and its rows are read when the load runs.
+    /// The URL of a server, whose rows are read when the load runs: `dump` has only its declarations. `None` for a load of files.
     server: Option<PathBuf>,
 }
 

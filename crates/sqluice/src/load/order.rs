@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!  rowids in the samples of all files              write path
+//!  none: no file has the column                    pages
 //!  strictly ascending, the samples have all rows   pages
 //!  strictly ascending                              pages; if a later rowid does not ascend, the rows are loaded again, sorted
-//!  NULL among numbers                              sorted, and encoded one row after another
+//!  NULL among numbers, or a file without them      sorted, and encoded one row after another
 //!  anything else                                   sorted; if a later rowid is NULL, loaded again, one row after another
 //! ```
 //!

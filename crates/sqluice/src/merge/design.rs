@@ -36,8 +36,8 @@ pub(super) struct Design<'s> {
     pub(super) virtual_tables: Vec<VirtualTable>,
     /// The left-out objects, with the reasons.
     pub(super) left_out: Vec<String>,
-    /// The order of entries in the result, by the index of the object. Only for B-trees that have another order in a source, because its
-    /// old schema format ignores DESC.
+    /// The order of entries in the result, by the index of the object: only for B-trees that have another order in a source, because the
+    /// source's old schema format ignores DESC.
     orders: HashMap<usize, KeyOrder>,
 }
 

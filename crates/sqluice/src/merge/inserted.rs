@@ -35,7 +35,7 @@ pub(super) struct InsertedTables {
 }
 
 impl InsertedTables {
-    /// Returns the object of a kind and name.
+    /// Returns the object of a kind and name; `None` if it was not inserted.
     pub(super) fn object(&self, kind: &str, name: &str) -> Option<&StoredObject> {
         let place = self.places.get(&(kind == "trigger", name.to_ascii_lowercase()))?;
         self.objects.get(*place).filter(|object| object.kind == kind)

@@ -133,7 +133,7 @@ impl Merge {
         let mut report = run::run(self, &wanted.target, exclusive, context)?;
         report.before = before;
         let seconds = started.elapsed().as_secs_f64();
-        // The time before the first page: locks, the search for repeated keys, and rows that SQLite inserts.
+        // This phase ends before the first page is written: locks, the search for repeated keys, and rows that SQLite inserts.
         report.phases.insert(0, PhaseReport::new("prepare", seconds - report.seconds));
         report.seconds = seconds;
         Ok(report)
@@ -157,7 +157,8 @@ impl Merge {
         self.keeps_target() && self.target.metadata().is_ok_and(|metadata| metadata.len() > 0)
     }
 
-    /// Refuses invalid options and targets. Must be called before sources are read, as closing a source's file would drop its locks.
+    /// Refuses invalid options and targets. Must be called before the sources are locked: if a target is also a source, its file may be
+    /// opened here, and closing a file drops this process's locks on the file.
     fn refuse(&self, wanted: &Wanted) -> Result<()> {
         if self.write.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));

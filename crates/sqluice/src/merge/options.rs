@@ -34,7 +34,7 @@ pub struct Merge {
     pub orphans: Orphans,
     /// `true` if a table may lack columns in some sources. Rows of these sources get the defaults of the columns.
     pub add_columns: bool,
-    /// The name of a column that is added to every table, with the name of the source.
+    /// The name of a column that is added to every table, with the name of the source; `None` for no such column.
     pub source_column: Option<String>,
     /// The tables to leave out.
     pub exclude_tables: Vec<String>,

@@ -197,8 +197,9 @@ impl Search<'_, '_> {
         read().map_err(|error| unreadable(snapshot.name(), error))
     }
 
-    /// Returns the keys that no row of a database has, or only left-out rows. A rowid among `keys` is that of the database after `from` -
-    /// `to` is added.
+    /// Returns those of `keys` that no row of a database has, apart from the rows with the rowids `left_out`. `from` and `to` are the
+    /// offsets that the merge adds to the rowids of the keys' source and of the database: rowid `r` in `keys` is `r + from - to` in the
+    /// database.
     fn not_in(
         &self,
         snapshot: &Snapshot,

@@ -272,7 +272,7 @@ fn declared<'t>(tables: &[MergedTable<'t>]) -> Vec<&'t Table> {
     tables.iter().map(|merged| merged.table).collect()
 }
 
-/// Returns the smallest and the largest integer of at least `from` in a column of a source.
+/// Returns the smallest and the largest integer of at least `from` in a column of a source; `None` if there is none.
 fn values(source: &Source, table: &Table, column: usize, from: i64) -> Result<Option<(i64, i64)>> {
     let declared = source.schema.table(&table.name);
     let Some(declared) = declared.filter(|own| own.column(&table.columns[column].name).is_some()) else {

@@ -63,7 +63,7 @@ pub struct MergeReport {
     /// The rows whose parents were left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub orphans: Vec<OrphanedRows>,
-    /// The database that was replaced.
+    /// The database that was replaced; `None` if the target did not exist.
     pub replaced: Option<Replaced>,
     /// The method by which the result replaced the old file at the target; `None` if no file was replaced.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -155,7 +155,7 @@ impl Shared {
         &sources[source].objects[object]
     }
 
-    /// Returns the object of a source.
+    /// Returns the object in one source; `None` if this source does not have it.
     pub(super) fn object_of<'s>(&self, sources: &'s [Source], source: usize) -> Option<&'s StoredObject> {
         let (_, object) = self.members.iter().find(|(of, _)| *of == source)?;
         Some(&sources[source].objects[*object])

@@ -73,8 +73,8 @@ const FORMS: &[Form] = &[
     (ADDRESS, is_street_address, 0.2),
 ];
 
-/// Returns the kind of personal data that a sample of a column's values suggests. Values are texts, and numbers as decimal text, without
-/// NULLs and empty values.
+/// Returns the kind of personal data that a sample of a column's values suggests; `None` if they suggest none. Values are texts, and
+/// numbers as decimal text, without NULLs and empty values.
 pub(crate) fn by_values<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Personal> {
     let mut counts = [0_u64; FORMS.len()];
     let mut all = 0_u64;
@@ -187,7 +187,7 @@ impl FormCounts {
         (0..FORM_COUNT).filter(is_enough).map(|form| 1 << form).sum()
     }
 
-    /// Returns the kind of data of the first form in a set of bits, and the number of values that have the form.
+    /// Returns the kind of data of the first form in a set of bits, and the number of values that have the form; `None` for an empty set.
     pub(crate) fn first_of(&self, set: u8) -> Option<(&'static str, u64)> {
         let form = (0..FORM_COUNT).find(|form| set >> form & 1 == 1)?;
         Some((FORMS[form].0, self.has[form]))
@@ -199,12 +199,12 @@ impl FormCounts {
 /// | form | similar texts |
 /// |---|---|
 /// | e-mail address | texts with an `@` |
-/// | account | 15 to 42 capitals, digits and blanks |
-/// | card | 13 to 19 digits |
-/// | network address | numbers with dots, or hexadecimal numbers with colons or dashes |
-/// | telephone number | 7 to 15 digits with separators |
+/// | account | 15 to 42 capitals, digits and blanks, with at least two digits |
+/// | card | 13 to 19 digits, with or without separators |
+/// | network address | four numbers with dots, or hexadecimal numbers with colons or five dashes |
+/// | telephone number | 7 to 15 digits, with or without separators |
 /// | name | up to three words of letters |
-/// | postal address | several words, of which one has digits and one has none |
+/// | postal address | a word with a digit, and a word of letters without one |
 fn is_similar(form: &str, text: &str) -> bool {
     let digits = || text.bytes().filter(u8::is_ascii_digit).count();
     let has_only = |others: &str| text.chars().all(|c| c.is_ascii_digit() || others.contains(c));
@@ -234,7 +234,7 @@ fn is_similar(form: &str, text: &str) -> bool {
     }
 }
 
-/// Returns the longest parts of a text that consist of digits and the separators of numbers.
+/// Returns the parts of a text that consist of digits and the separators of numbers, if they have at least 8 bytes.
 fn digit_groups(text: &str) -> impl Iterator<Item = &str> {
     let is_other = |c: char| !c.is_ascii_digit() && !" -+()/".contains(c);
     let parts = text.split(is_other).map(|part| part.trim_matches([' ', '-', '/']));
@@ -379,7 +379,7 @@ fn is_street_address(text: &str) -> bool {
         && words.iter().any(|word| is_street(word) || is_long_end(word))
 }
 
-/// Returns the digits of a text that has only digits and separators.
+/// Returns the digits of a text that has only digits and these separators; `None` for other texts.
 fn digits(text: &str, separators: &str) -> Option<Vec<u8>> {
     let all = text.chars().all(|c| c.is_ascii_digit() || separators.contains(c));
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_digit).map(|byte| byte - b'0').collect();

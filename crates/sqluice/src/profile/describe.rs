@@ -83,7 +83,7 @@ impl<'t> Described<'t> {
         })
     }
 
-    /// Describes a column that is no key and no reference.
+    /// Describes a column that is no key and no reference; `None` if SQLite computes the column, or the table has no rows.
     pub(super) fn plain(&self, column: usize) -> Option<Made> {
         let facts = self.facts_of(column)?;
         if self.facts.rows == 0 {
@@ -149,7 +149,8 @@ impl<'t> Described<'t> {
         Some(Made { expression, kept })
     }
 
-    /// Returns an expression for few texts that may not be shown: other texts with the same lengths and frequencies.
+    /// Returns an expression for few texts that may not be shown: other texts with the same lengths and frequencies. Returns `None` for
+    /// other values, for many texts and for short ones.
     fn shaped(&self, facts: &ColumnFacts, cells: &[&Cell]) -> Option<String> {
         let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
         if facts.texts < facts.values()
@@ -233,7 +234,7 @@ impl<'t> Described<'t> {
         skew::exponent(facts.counts.as_ref()?)
     }
 
-    /// Returns the function for texts that the column's name announces: names of persons.
+    /// Returns the function for texts that the column's name announces, such as names of persons; `None` if it announces none.
     pub(super) fn named(&self, column: usize) -> Option<&'static str> {
         let known = ["first_name()", "last_name()", "name()"];
         let announced = sqluice_generator::expression_of_name(&self.table.name, &self.table.columns[column])?;
@@ -278,7 +279,7 @@ fn as_text(cell: &Cell) -> String {
     }
 }
 /// Returns an expression for the numbers of few rows, beside integers that are shown: integers after the largest shown one, or before the
-/// smallest shown one. The expression reveals only on which side most of the numbers are.
+/// smallest shown one. The expression reveals only on which side most of the numbers are. Returns `None` if a shown value is no integer.
 fn beside(kept: &[String], rest: &[&Cell], different: f64) -> Option<String> {
     let kept: Option<Vec<i64>> = kept.iter().map(|value| value.parse().ok()).collect();
     let kept = kept?;

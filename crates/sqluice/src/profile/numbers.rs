@@ -80,7 +80,8 @@ fn quantile(sorted: &[f64], place: usize) -> f64 {
     mean(&sorted[begin..begin + ENOUGH])
 }
 
-/// Returns the first and the last quantile. Each one extends the slope between the means of two groups of values that are further inside.
+/// Returns the first and the last quantile. An end is the smallest or the largest value if the sample is small or enough rows have this
+/// value. Otherwise, a line through the means of two groups of values that are further inside is extended towards this end.
 fn ends(sorted: &[f64], form: Form) -> (f64, f64) {
     let (count, all) = (sorted.len(), (sorted[0], sorted[sorted.len() - 1]));
     if count < WITH_ENDS {
@@ -147,7 +148,8 @@ pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: Option<f
 }
 
 /// Returns the ends of a range around a few values. The ends have two significant digits, and those of small numbers are multiples of five
-/// units.
+/// units. Returns `None` if the ends need not be blurred: there are enough values, enough rows have the values at both ends, or the values
+/// are lengths.
 pub(super) fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
     let is_common = |value: f64| rows_of(sorted, value) >= ENOUGH;
@@ -167,7 +169,8 @@ pub(super) fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     Some(vec![low, if low < high { high } else { low + step }])
 }
 
-/// Returns the quantiles of a sample that is too small for computed ends: rounded ends, and the mean of the middle.
+/// Returns the quantiles of a sample that is too small for computed ends: rounded ends, and the mean of the middle. Returns `None` for a
+/// sample that is not too small.
 fn few_points(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     let ends = blurred(sorted, form)?;
     let middle = sorted.len().checked_sub(ENOUGH).map(|more| mean(&sorted[more / 2..more / 2 + ENOUGH]));

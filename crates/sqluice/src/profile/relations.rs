@@ -150,7 +150,7 @@ fn stays(all: &[(f64, f64, Option<bool>)], steps: &[f64]) -> bool {
     })
 }
 
-/// Returns the expression of a column whose values are all shown and determined by another column.
+/// Returns the expression of a column whose values are all shown and determined by another column; `None` for other columns.
 fn determined(described: &Described<'_>, made: &[Option<Made>], by: usize, column: usize) -> Option<String> {
     let shown = |column: usize| made[column].as_ref().map(|made| made.kept.len()).filter(|count| *count > 1);
     let (determining, values) = (shown(by)?, shown(column)?);

@@ -77,7 +77,8 @@ fn virtual_table(table: &Table, rows: u64, expressions: &[Option<String>]) -> St
     commented(&joined(sql, &head), rows, lines) + ");"
 }
 
-/// Returns the head of a statement and its list, up to the closing parenthesis. Each line has its expression as a comment.
+/// Returns the text of a statement before its closing parenthesis: `head`, a comment with the row count, and `lines`, each with the
+/// generator's expression for the column as a comment, if it has one.
 fn commented(head: &str, rows: u64, mut lines: Vec<(String, Option<&str>)>) -> String {
     let last = lines.len().saturating_sub(1);
     lines[..last].iter_mut().for_each(|(line, _)| line.push(','));

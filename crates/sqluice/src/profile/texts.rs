@@ -28,7 +28,7 @@ pub(super) struct Texts<'s> {
     pub(super) common: u64,
     /// The exponent of Zipf's distribution of the numbers of rows with the same text; `None` if these numbers are about equal.
     pub(super) exponent: Option<f64>,
-    /// The function of the generator for texts that the column's name announces, such as `first_name()`.
+    /// The function of the generator for texts that the column's name announces, such as `first_name()`; `None` if it announces none.
     pub(super) named: Option<&'static str>,
 }
 
@@ -46,7 +46,7 @@ impl Texts<'_> {
         self.cells.iter().all(|cell| cell.text().is_some_and(&has_form))
     }
 
-    /// Returns the expression for texts that are days or seconds.
+    /// Returns the expression for texts that are days or seconds; `None` for other texts.
     fn moments(&self) -> Option<String> {
         let days = self.all(|text| text.len() == 10 && moment_of_text(text.as_bytes()).is_some());
         let seconds = self.all(|text| text.len() == 19 && moment_of_text(text.as_bytes()).is_some());
@@ -74,7 +74,7 @@ impl Texts<'_> {
         Some(numbers(&moments, Form::Moment { is_day: days }, self.rows, Some(self.different)))
     }
 
-    /// Returns the expression for UUIDs, e-mail addresses or links.
+    /// Returns the expression for UUIDs, e-mail addresses or links; `None` for other texts.
     fn known_form(&self) -> Option<String> {
         if self.all(is_uuid) {
             return Some(self.pooled("uuid4()"));
@@ -107,7 +107,8 @@ impl Texts<'_> {
         is_named.then(|| if self.is_unique { format!("distinct({function})") } else { self.pooled(function) })
     }
 
-    /// Returns the expression for seconds with a `T`, a fraction or a time zone: `2024-05-06T07:08:09.123Z`.
+    /// Returns the expression for seconds with a `T`, a fraction or a time zone: `2024-05-06T07:08:09.123Z`. Returns `None` for other
+    /// texts.
     fn iso_moments(&self) -> Option<String> {
         let mut places = 0;
         let mut form: Option<(&str, &str)> = None;
@@ -277,7 +278,8 @@ fn limited(different: f64, expression: &str) -> String {
     format!("pool({}, {expression})", (different.round() as u64).max(1))
 }
 
-/// Returns a text with A, a and 9 in the place of letters and digits, or `None` if the text is long or has unusual punctuation.
+/// Returns a text with A in the place of each capital, a of each other letter, and 9 of each digit, or `None` if the text is long or has
+/// unusual punctuation.
 fn pattern(text: &str) -> Option<String> {
     if text.is_empty() || text.chars().count() > PATTERN_CHARACTERS_MAX {
         return None;

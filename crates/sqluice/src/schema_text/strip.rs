@@ -2,9 +2,9 @@
 //!
 //! | place | without the literal |
 //! |---|---|
-//! | DEFAULT | an empty text, an empty blob, or 0 |
+//! | DEFAULT | an empty text, an empty blob, or 0; a text that begins with `$`, such as a path in JSON, becomes `$` |
 //! | CHECK | the CHECK is removed |
-//! | view, trigger | an empty text, an empty blob, or 0; a text that begins with `$`, such as a path in JSON, becomes `$` |
+//! | view, trigger | as in DEFAULT, but a text of one character stays |
 //! | generated column, name | unchanged |
 
 use std::ops::Range;
@@ -24,8 +24,8 @@ pub(crate) fn stripped_body(sql: &str, names: &Names) -> String {
     edited(sql, removed.map(|literal| (literal.at.clone(), empty(&literal))).collect())
 }
 
-/// Returns a CREATE TABLE statement without the literals of its CHECKs and DEFAULTs. `may_lose_default` is called with the name of a
-/// column and the text of its DEFAULT.
+/// Returns a CREATE TABLE statement without CHECKs that have literals, and without the literals of its DEFAULTs. `may_lose_default` gets
+/// the name of a column and the text of its DEFAULT, and returns `true` if the literals of the DEFAULT may be removed.
 pub(crate) fn stripped_table(
     sql: &str,
     names: &Names,

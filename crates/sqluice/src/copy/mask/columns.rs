@@ -49,7 +49,8 @@ pub(super) struct TableMasks {
 pub(super) struct ColumnMask {
     pub(super) mask: Mask,
     pub(super) equality: Equality,
-    /// The number of the column whose value identifies the person that a row is about, and the equality of its values.
+    /// The number of the column whose value identifies the person that a row is about, and the equality by which two of its values mean
+    /// the same person. `None` if the mask names no such column.
     pub(super) person: Option<(usize, Equality)>,
 }
 
@@ -110,7 +111,7 @@ impl Masks {
         resolving.masks(&masking.key, of_virtual)
     }
 
-    /// Returns the masks of a table.
+    /// Returns the masks of a table; `None` if no column of the table is masked.
     pub(super) fn of(&self, schema: &Schema, table: &str) -> Option<&TableMasks> {
         let number = schema.tables.iter().position(|known| known.name.eq_ignore_ascii_case(table))?;
         self.tables.get(&number)
@@ -279,7 +280,7 @@ impl<'f> Resolving<'f> {
                 Keeps::OnRequest => {
                     self.distinct.insert(chosen.mask.expression());
                 }
-                // Dates may be shifted in a key with the person: different dates of one person stay different.
+                // A mask that shifts dates is allowed if the person is in the key, too: different dates of one person stay different.
                 Keeps::Nothing if self.person_is_in(&keys, declared, chosen.mask) => {}
                 Keeps::Nothing => {
                     let message = format!(
@@ -413,7 +414,7 @@ impl<'f> Resolving<'f> {
     /// Follows the references from a column to the last parent, and returns this column; the column itself if it has no parent.
     fn origin(&self, place: Place) -> Place {
         let mut origin = place;
-        // A limit, because references may form a cycle.
+        // The number of steps is limited, because references may form a cycle.
         for _ in 0..self.chosen.len() {
             match self.chosen.get(&origin).and_then(|chosen| chosen.parent) {
                 Some(parent) if parent != place => origin = parent,

@@ -99,7 +99,7 @@ fn other_module(object: &StoredObject, full_text: &[FullText]) -> Option<String>
     (!is_view).then_some(module)
 }
 
-/// Returns `true` for SQLite's statistics tables that contain values of indexed columns (`sqlite_stat3`, `sqlite_stat4`).
+/// Returns `true` for SQLite's statistics tables that contain values of indexed columns (`sqlite_stat2`, `sqlite_stat3`, `sqlite_stat4`).
 pub(in crate::copy) fn is_sample(name: &str) -> bool {
     ["sqlite_stat2", "sqlite_stat3", "sqlite_stat4"].iter().any(|sample| name.eq_ignore_ascii_case(sample))
 }
@@ -178,7 +178,8 @@ fn look_at_unmasked(
     }
 }
 
-/// Returns the masked key of another table to which the name of a column suggests a reference: `customers.id` for `customer_id`.
+/// Returns the masked key of another table to which the name of a column suggests a reference: `customers.id` for `customer_id`, or
+/// `customers.customer_id` for a column of the same name. Returns `None` if the name suggests none.
 fn key_named(masks: &Masks, table: &str, column: &str) -> Option<String> {
     let plain = |name: &str| name.to_ascii_lowercase().replace('_', "");
     let named = plain(column);

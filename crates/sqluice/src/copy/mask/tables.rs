@@ -284,7 +284,7 @@ fn is_for_sqlite(table: &Table) -> bool {
     table.clustered.as_ref().is_some_and(|key| key.order().is_none())
 }
 
-/// Returns a name that means the rowid, or `None` if a column of the table is the rowid or no such name is free.
+/// Returns a name that means the rowid; `None` if a column of the table is the rowid, the table has no rowids, or no such name is free.
 pub(super) fn rowid_column(table: &Table) -> Option<&'static str> {
     table.rowid_name().filter(|_| table.rowid_alias.is_none() && !table.without_rowid)
 }

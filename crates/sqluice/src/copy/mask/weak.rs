@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `shape()` | half of the values have few possible values of the same form |
 //! | `permute(a, b)` | the range is small |
-//! | `shift(days, column)` | there is no column, the days are few, or values are years or no dates |
-//! | `noise(share)` | numbers are small, zero or equal |
+//! | `shift(days, column)` | there is no column, the days are few, or values are 0, -1, years, or no dates |
+//! | `noise(share)` | values are 0, small numbers, often equal, or no numbers |
 //! | `choice(...)` and others | there are fewer new values than old ones |
 //! | any but `shift()` that keeps different values different | there are few different values: the row count of a value shows which it is |
 //!

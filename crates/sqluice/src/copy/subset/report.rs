@@ -16,7 +16,7 @@ pub struct RowSelection {
     /// The conditions. All of them hold for the kept rows.
     #[serde(rename = "where", skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
-    /// The sample. In JSON it is a text such as `1%` or `1000`.
+    /// The sample; `None` without one. In JSON it is a text such as `1%` or `1000`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
     /// The columns of the key whose hash chooses the sample.

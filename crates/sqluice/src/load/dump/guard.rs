@@ -40,9 +40,9 @@ pub(super) struct Seen {
     /// The tables and views that the statement changes, declares or drops, or whose indexes and triggers it creates or drops, in lower
     /// case.
     pub(super) changed: BTreeSet<String>,
-    /// The forbidden effect of the statement, in words: `attaches x.db`.
+    /// The forbidden effect of the statement, in words: `attaches x.db`; `None` if it has none.
     pub(super) denied: Option<String>,
-    /// The table that the statement creates, or for which it creates a trigger.
+    /// The table that the statement creates, or for which it creates a trigger; `None` for other statements.
     pub(super) made: Option<String>,
     /// `true` if the statement reads `sqlite_schema`.
     pub(super) reads_schema: bool,

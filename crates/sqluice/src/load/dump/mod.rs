@@ -437,7 +437,8 @@ impl PreparedDump {
         (is_new && !self.with_nan.contains(&column)).then_some(column)
     }
 
-    /// Finds the two records that have these rowids, which may be equal. Returns the number, counted from 0, of the later record.
+    /// Finds the first two records that have one of these rowids, which may be equal. Returns the number, counted from 0, of the later
+    /// record; `None` if there are not two.
     fn later_record(&self, table: &str, rowids: [i64; 2]) -> Option<u64> {
         let place = self.schema.place(table)?;
         let declared = &self.schema.tables[place];
@@ -511,7 +512,7 @@ impl Read {
     }
 }
 
-/// Returns the maximum number of bytes of a statement, from the memory and SQLite's limit.
+/// Returns the maximum number of bytes of a statement: a share of the load's memory, but no more than SQLite's limit.
 fn statement_bytes_max(load: &Load) -> usize {
     (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize
 }

@@ -38,7 +38,8 @@ pub(super) struct Deferred {
     pub(super) rows: u64,
     /// The tables that the statements change and need; `None` if they concern the whole database, or if all tables are loaded.
     pub(super) effect: Option<Arc<Effect>>,
-    /// The internal table that SQLite creates for the statement: `sqlite_sequence`, or `sqlite_stat1` for all tables of statistics.
+    /// The internal table that SQLite creates for the statement: `sqlite_sequence`, or `sqlite_stat1` for all tables of statistics; `None`
+    /// if it creates none.
     pub(super) makes: Option<&'static str>,
 }
 

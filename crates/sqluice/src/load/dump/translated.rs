@@ -292,8 +292,8 @@ fn beginning(file: &DumpFile) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Returns the table of the schema that rows fill, and their shape. `is_signed` is `true` if the dump names the program that wrote it:
-/// its dates and times are then in the notation in which servers print them, and need no conversion.
+/// Returns the index of the table that rows fill, and the shape of the rows. `is_signed` is `true` if the dump names the program that wrote
+/// it: its dates and times are then in the notation in which servers print them, and need no conversion.
 fn shape(
     (file, is_signed): (&DumpFile, bool),
     rows: &RowsOfItem,

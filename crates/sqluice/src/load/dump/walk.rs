@@ -48,7 +48,7 @@ pub(super) struct Walked {
     pub(super) asks_session: bool,
     /// `true` if the dump allows rows that break a CHECK.
     pub(super) ignores_checks: bool,
-    /// The page size that the dump asks for before it makes a table.
+    /// The page size that the dump asks for before it makes a table; `None` if it asks for none.
     pub(super) page_size: Option<PageSize>,
     /// `true` if some tables of the dump are not loaded.
     pub(super) selects: bool,
@@ -91,7 +91,7 @@ pub(super) struct Walk<'d> {
     page_size: Option<PageSize>,
     /// The present state of `ignore_check_constraints`.
     ignores_checks_now: bool,
-    /// The offset of the BEGIN of the open transaction.
+    /// The offset of the BEGIN of the open transaction; `None` outside of a transaction.
     transaction: Option<u64>,
     rolled_back: Option<u64>,
     notes: Vec<Message>,

@@ -55,9 +55,9 @@ pub(crate) struct Checked {
     /// The columns that expressions can use: first those of the file, under the names that they have in a table without expressions; then
     /// those of [`SOURCES`], except if the file has a column of this name.
     pub(crate) inputs: Vec<String>,
-    /// The names of [`SOURCES`] that expressions use and that mean a column of the file, because it has one of this name.
+    /// The names of [`SOURCES`] that expressions use and that mean a column of the file, because the file has a column of this name.
     pub(crate) own_sources: Vec<&'static str>,
-    /// If expressions use the line of the record, its position in `used`.
+    /// The position of the record's line in `used`; `None` if no expression uses the line.
     place_of_line: Option<usize>,
     /// The columns of the table, each with the origin of its values.
     pub(crate) results: Vec<(String, Origin)>,
@@ -206,7 +206,7 @@ impl Checked {
         Ok(checked)
     }
 
-    /// If expressions use the line of the record, returns its position in `used`.
+    /// Returns the position of the record's line in `used`; `None` if no expression uses the line.
     pub(crate) fn place_of_line(&self) -> Option<usize> {
         self.place_of_line
     }
@@ -316,7 +316,7 @@ impl Scope<'_> {
                 selected.extend(self.names.iter().cloned());
                 continue;
             }
-            // The last word is a name without AS if the words before it are an expression, and all of them are not.
+            // The last word is a name without AS if the words before it are an expression, but all words together are none.
             let whole = self.check(&item.expression, Setting::Select.into(), given());
             let (sql, name, checked) = match (whole, item.name, item.last) {
                 (Err(_), None, Some((before, name)))

@@ -60,7 +60,7 @@ impl FileInputs {
         self.selected.iter().map(|field| &self.names[*field])
     }
 
-    /// Returns the number of the loaded field with this name.
+    /// Returns the number of the loaded field with this name; `None` if no loaded field has it.
     pub(crate) fn field_named(&self, name: &str) -> Option<usize> {
         self.selected.iter().copied().find(|field| self.names[*field].eq_ignore_ascii_case(name))
     }

@@ -110,7 +110,8 @@ impl UsedInput {
     }
 }
 
-/// Finds the first value that makes a column TEXT. The column is in `column` of the batches of `source`. Returns the value, and its place.
+/// Finds the first value that makes a column TEXT. The column is in `column` of the batches of `source`. Returns the value, and its place
+/// if the source knows it; `None` if no value does.
 pub(crate) fn first_text(source: &mut dyn Source, column: usize) -> Option<(String, Option<Place>)> {
     let mut finder = TextFinder { column, evidence: Evidence::new(), typed: false, found: None };
     while let Ok(Some(mut part)) = source.next_part() {

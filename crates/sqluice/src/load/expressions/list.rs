@@ -8,7 +8,7 @@ use sqluice_core::schema::token::{self, Token, TokenKind};
 pub(super) struct Item {
     /// The expression; `*` for all columns.
     pub(super) expression: String,
-    /// The name after AS.
+    /// The name after AS; `None` without AS.
     pub(super) name: Option<String>,
     /// The last word of the expression, which may be a name without AS, and the expression before it.
     pub(super) last: Option<(String, String)>,

@@ -36,7 +36,8 @@ pub(crate) struct Program {
     pub(crate) checked: Arc<Checked>,
     /// The affinity of each used input.
     affinities: Vec<Affinity>,
-    /// The positions among the used inputs of the filter's columns, if the filter is NULL only where one of them is.
+    /// The positions of the filter's columns among the used inputs, if the filter is NULL only for rows in which one of these columns is
+    /// NULL; otherwise `None`.
     nulls_of_filter: Option<Vec<usize>>,
     /// The connections that no worker uses.
     idle: Mutex<Vec<Machine>>,
@@ -417,7 +418,8 @@ fn numbers_of<N: Default>(
     Some(numbers)
 }
 
-/// Converts a part of a text as a REAL column does. A number with a decimal point is tried first, as most floats have one.
+/// Converts a part of a text as a REAL column does; `None` if it is no number. A number with a decimal point is tried first, as most floats
+/// have one.
 #[inline]
 fn real(data: &[u8], Range { start, end }: Range<usize>) -> Option<f64> {
     let with_point = affinity::decimal(data, start, end, Affinity::Real);
@@ -536,7 +538,7 @@ struct Taking {
     found: Vec<Cells>,
     kept: Vec<u32>,
     bytes_max: usize,
-    /// The row and the expression of the layer whose results take more than `bytes_max`.
+    /// The row and the expression of the layer whose results take more than `bytes_max`; `None` as long as none does.
     too_large: Option<(usize, usize)>,
 }
 

@@ -49,7 +49,7 @@ impl FieldConversions {
         columns.collect()
     }
 
-    /// Returns the conversion of the column of this name, as it is before expressions change it.
+    /// Returns the conversion of the column of this name, as it is before expressions change it; `None` without one.
     pub(crate) fn of_input(&self, name: &str) -> Option<&Conversion> {
         let (_, conversion) = self.inputs.iter().find(|(other, _)| other.eq_ignore_ascii_case(name))?;
         Some(conversion)

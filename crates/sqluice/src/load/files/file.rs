@@ -161,7 +161,7 @@ pub(crate) struct LoadFile {
     pub(crate) recognised: Recognised,
     /// Notes about decisions that a user may not expect, such as a skipped first line.
     pub(crate) notes: Vec<Message>,
-    /// The error of the first bad row in the sample.
+    /// The error of the first bad row in the sample; `None` if no row is bad.
     pub(crate) first_fault: Option<Error>,
     /// `true` if the sample has rows and all of them are bad.
     pub(crate) all_bad: bool,
@@ -333,7 +333,8 @@ impl LoadFile {
             || (self.selects(load, name) && self.names.iter().any(|found| found.eq_ignore_ascii_case(name)))
     }
 
-    /// Returns the field that fills the column of this name, if any. `place` is the index of the column among the columns that take values.
+    /// Returns the field that fills the column of this name, if any. `place` is the index of the column among the columns that take values;
+    /// it counts if the fields fill the columns in order ([`LoadFile::is_by_position`]).
     pub(crate) fn field_of(&self, load: &Request, name: &str, place: Option<usize>) -> Option<usize> {
         let field = match self.is_by_position(load) {
             true => place,
@@ -528,7 +529,7 @@ impl LoadFile {
         }
     }
 
-    /// Returns the place of a value of the sample. The sample is read again to find the place.
+    /// Returns the place of a value of the sample, for which the sample is read again; `None` if the place is not found.
     pub(crate) fn place_of_value(&mut self, field: usize, found: &Found) -> Option<Place> {
         let known = self.places_of_values.iter().find(|(of, value, _)| *of == field && value == found);
         if let Some((_, _, place)) = known {
@@ -767,7 +768,8 @@ impl LoadFile {
         Ok(())
     }
 
-    /// Returns the first value of the sample that makes a field of the file TEXT, and its place. The field is one that expressions may use.
+    /// Returns the first value of the sample that makes a field of the file TEXT, and its place; `None` if no value does. The field is one
+    /// that expressions may use.
     pub(crate) fn first_text(&mut self, field: usize) -> Option<(String, Option<Place>)> {
         let wanted = WantedFields { map: vec![ColumnFrom::Field(field)], ..WantedFields::default() };
         let rows = wanted.rows(0..self.sample_rows);
@@ -800,8 +802,8 @@ impl LoadFile {
         self.inputs.as_ref().is_some_and(|inputs| inputs.field_of(field).is_none())
     }
 
-    /// Returns the type that the user gives the column of a field. Types are those of the columns of the file, or of results whose names no
-    /// column of the file has.
+    /// Returns the type that the user gives the column of a field; `None` without one. Types are those of the columns of the file, or of
+    /// results whose names no column of the file has.
     pub(crate) fn given_type<'l>(&self, load: &'l Request, field: usize) -> Option<&'l str> {
         let named = match &self.inputs {
             None => self.names.get(field),
@@ -832,7 +834,8 @@ impl LoadFile {
     }
 
     /// Returns the field whose values become the rowids: that of the declared table's INTEGER PRIMARY KEY. If the table is not declared
-    /// yet, the field of a single `primary_key` column, which may still turn out not to be an INTEGER.
+    /// yet, the field of a single `primary_key` column, which may still turn out not to be an INTEGER. Returns `None` without such a
+    /// column.
     fn rowid_field(&self, load: &Request) -> Option<usize> {
         let name = match (load.declared(&self.table), &load.primary_key[..]) {
             (Some(table), _) => &table.columns[table.rowid_alias?].name,
@@ -871,7 +874,7 @@ struct Observer {
     kinds: Vec<Kinds>,
     rows: u64,
     bad_rows: u64,
-    /// `true` if the part is typed, and how it shows which fields were quoted.
+    /// The results of `Part::is_typed` and `Part::quoting` for the part that is observed.
     written: (bool, Option<Quoting>),
     first_fault: Option<Error>,
 }

@@ -158,8 +158,8 @@ fn named_columns(load: &Request) -> Vec<String> {
     named
 }
 
-/// Returns `true` if a remote file begins like a SQLite database and its server can't send ranges of the file. To find this out, only
-/// files with the extension of a database are read.
+/// Returns `true` if a remote file has the extension and the first bytes of a SQLite database, and its server can't send ranges of the
+/// file. Other files are not read.
 fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
     if file.has_ranges() {
         return Ok(false);

@@ -130,7 +130,7 @@ fn open_in_turn(
     Ok(divide(inputs, opened.into_iter()))
 }
 
-/// Counts the files that are open. The count is reported if opening takes long.
+/// Counts the files that have been opened so far, and reports the count to `progress` if opening takes long.
 struct SampledFiles<'p> {
     progress: &'p dyn Progress,
     files: u64,

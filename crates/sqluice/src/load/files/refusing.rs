@@ -5,12 +5,12 @@ use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::source::kept::Kept;
 use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
 
-/// Returns the place of a value by its row in the part, and by its column.
+/// Returns the place of a value by its row in the part, and by its column; `None` if the part has no such row, or knows no places.
 pub(crate) fn place_in(part: &mut dyn Part, row: u64, column: usize) -> Option<Place> {
     part.decode(&mut Refusing { row, column, next: 0 }).err()?.place().cloned()
 }
 
-/// Returns the place of a value by its row in the source, and by its column.
+/// Returns the place of a value by its row in the source, and by its column; `None` if the source has no such row, or knows no places.
 pub(crate) fn place_in_source(source: &mut dyn Source, row: u64, column: usize) -> Option<Place> {
     let mut refusing = Refusing { row, column, next: 0 };
     while let Ok(Some(mut part)) = source.next_part() {

@@ -20,7 +20,7 @@ pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with('.') && !is_dots || name == "__MACOSX" || name.eq_ignore_ascii_case("Thumbs.db")
 }
 
-/// Returns the path of the hidden folder or file that a path is or leads through.
+/// Returns the path of the hidden folder or file that a path is or leads through; `None` if no part of the path is hidden.
 #[cfg_attr(not(feature = "archives"), allow(dead_code))]
 pub(crate) fn hidden_part(path: &Path) -> Option<&Path> {
     let is_hidden = |part: &&Path| match part.components().next_back() {
@@ -31,7 +31,7 @@ pub(crate) fn hidden_part(path: &Path) -> Option<&Path> {
     path.ancestors().filter(is_hidden).last()
 }
 
-/// Returns the reason to leave out the file at `path` because of its extension.
+/// Returns the reason to leave out the file at `path` because of its extension; `None` if the extension gives none.
 pub(crate) fn why_not(path: &Path) -> Option<&'static str> {
     if is_named_as_archive(path) {
         return Some("an archive");

@@ -74,7 +74,7 @@ fn chosen(entry: &DirEntry, path: &Path, outputs: &Outputs) -> Chosen {
     why.map_or(Chosen::File, |why| Chosen::LeftOut { why, is_folder: false })
 }
 
-/// Returns the reason why an entry that is not a folder can't be read as a file.
+/// Returns the reason why an entry that is not a folder can't be read as a file; `None` if it can.
 fn why_no_file(kind: Option<FileType>, path: &Path) -> Option<&'static str> {
     let is_link = kind.is_some_and(|kind| kind.is_symlink());
     match fs::metadata(path) {

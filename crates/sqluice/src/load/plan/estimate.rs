@@ -71,7 +71,8 @@ pub(crate) fn bytes(
     Some(report.bytes + more_pages * report.page_bytes as u64)
 }
 
-/// Returns a plan that writes only the new rows, in any order, as if their tables were empty: its pages are counted and discarded.
+/// Returns a plan that writes only the new rows, in any order, as if their tables were empty: its pages are counted and discarded; `None`
+/// if such a plan can't be made.
 fn alone(schema: &Schema, load: &Request) -> Option<Plan> {
     let page_size = load.existing.as_ref().map_or(load.write.page_size, |existing| existing.page_size);
     let options = load.write.clone().page_size(page_size).threads(1).analyze(false);

@@ -154,7 +154,7 @@ fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
     Some(missed)
 }
 
-/// Returns the first value that a declared type of `affinity` changes.
+/// Returns the first value that a declared type of `affinity` changes; `None` if it changes none.
 fn changed(values: &mut Values<'_>, affinity: Affinity, is_number_type: bool) -> Option<ChangedText> {
     let found = values.kinds.changed(is_number_type)?.clone();
     let becomes = match text_to_number(found.value.as_bytes(), affinity) {

@@ -111,7 +111,7 @@ impl Request {
         Ok(Request { load, to, type_notes, existing, full_text, conversions, functions, shared_folder })
     }
 
-    /// Returns the type that the user gives the column of this name.
+    /// Returns the type that the user gives the column of this name; `None` without one.
     pub(crate) fn type_of(&self, name: &str) -> Option<&str> {
         let mut types = self.load.types.iter().rev();
         let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
@@ -135,12 +135,12 @@ impl Request {
         self.functions.of_schema().in_encoding(encoding)
     }
 
-    /// Returns the table of this name in the existing database.
+    /// Returns the table of this name in the existing database; `None` if it has none.
     pub(crate) fn has(&self, name: &str) -> Option<&Table> {
         self.existing.as_ref().and_then(|existing| existing.table(name))
     }
 
-    /// Returns the table of this name that the existing database has or the schema declares.
+    /// Returns the table of this name that the existing database has or the schema declares; `None` if neither does.
     pub(crate) fn declared(&self, name: &str) -> Option<&Table> {
         let of_schema = || self.schema.as_ref().and_then(|schema| schema.table(name));
         let full_text = || self.full_text.iter().find(|table| table.name.eq_ignore_ascii_case(name));

@@ -86,7 +86,8 @@ pub struct Load {
     pub skip_bad_files: bool,
     /// The database to load, if an SQL dump has several; `None` for the only one with tables.
     pub database: Option<String>,
-    /// `true` if an SQL dump that ends in ROLLBACK, or within a transaction, is loaded as if it ended in COMMIT. Otherwise it is an error.
+    /// `true` if an SQL dump that ends in ROLLBACK, or within a transaction, is loaded as if it ended in COMMIT. Otherwise such a dump is
+    /// an error.
     pub commit_anyway: bool,
     /// The columns of the PRIMARY KEY of each table that has them all. A single INTEGER column is another name for the rowid. Other key
     /// columns can't be NULL. Not with a schema.

@@ -20,7 +20,7 @@ pub struct ServerOptions {
     pub schema_name: Option<String>,
     /// Tables, each with a condition in the server's SQL for the rows to load.
     pub filters: Vec<(String, String)>,
-    /// The query whose rows are loaded instead of tables, in the server's SQL.
+    /// The query whose rows are loaded, in the server's SQL; `None` for the tables.
     pub query: Option<String>,
     /// The maximum number of connections that read rows; 0 for a number that suits the tables and this computer.
     pub connections: usize,

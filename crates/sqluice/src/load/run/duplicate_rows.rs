@@ -2,11 +2,11 @@
 //! table are read again up to the later row.
 //!
 //! ```text
-//!  UNIQUE constraint failed: orders.id = (7)     rows 5 and 900       orders.csv:901:1: UNIQUE constraint failed: ...
-//!  known when keys are sorted                                         ... (rows 5 and 900: lines 6 and 901)
-//!
-//!  record 900: CHECK constraint failed: a > 0                         orders.csv:901: record 900: CHECK ...
-//!  known when SQLite inserts the rows
+//!  the error of the engine                       its rows          is reported as
+//!  UNIQUE constraint failed: orders.id = (7)     5 and 900         orders.csv:901:1: UNIQUE constraint failed: ...
+//!    (when keys are sorted)                                        ... (rows 5 and 900: lines 6 and 901)
+//!  record 900: CHECK constraint failed: a > 0    900               orders.csv:901: record 900: CHECK ...
+//!    (when SQLite inserts the rows)
 //! ```
 //!
 //! A part tells the place of a row only in the error for a refused row. So [`Finder`] is a sink that refuses exactly the wanted rows.

@@ -45,7 +45,7 @@ pub(crate) struct LoadTable {
     /// The order of the rows by rowid that the next plan assumes: first the order in the samples, then a weaker one after each failed
     /// attempt.
     pub(crate) order: Order,
-    /// The first rowid of the samples.
+    /// The first rowid of the samples; `None` if they have none.
     pub(crate) first_rowid: Option<i64>,
     /// `true` if an attempt to append rows has failed because some rowids are not above the largest rowid of the existing table.
     pub(crate) overlaps: bool,
@@ -108,7 +108,7 @@ impl MadeColumn {
         }
     }
 
-    /// Returns `true` if the counts of all values explain more than those of the samples.
+    /// Returns `true` if `kinds`, the counts of all values, explain better than the samples why the column is TEXT.
     fn is_told_by(&self, kinds: &Kinds) -> bool {
         let has_new_marker = self.sampled.given_up && kinds.has_sure_marker();
         !kinds.has_unread || kinds.are_mostly_numbers() || has_new_marker
@@ -405,7 +405,7 @@ impl LoadTable {
         self.files.iter().map(LoadFile::bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))
     }
 
-    /// Returns `true` if the types of the table are final: all values were read, or none that is left can change a type.
+    /// Returns `true` if the types of the table are final: all values were read, or no unread value can change a type.
     pub(crate) fn is_settled(&self) -> bool {
         let types = || !self.made.iter().any(MadeColumn::is_in_doubt);
         let is_seen = || self.files.iter().all(|file| file.seen && file.is_observed());
@@ -525,8 +525,8 @@ impl LoadTable {
         self.make_columns(load)
     }
 
-    /// Removes the file of this name, because it has bad rows. Types that were final may follow from values of this file, so they are
-    /// guesses again.
+    /// Removes the file of this name, because it has bad rows, and returns the file; `None` if the table has no such file. Types that were
+    /// final may follow from values of this file, so they are guesses again.
     pub(crate) fn take_out(&mut self, name: &Path, load: &Request) -> Result<Option<LoadFile>> {
         let Some(index) = self.files.iter().position(|file| file.input.name() == name) else {
             return Ok(None);

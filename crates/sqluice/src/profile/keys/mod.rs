@@ -29,7 +29,7 @@ pub(super) struct World<'w> {
 }
 
 impl<'w> World<'w> {
-    /// Returns the parent of a reference, its row count, and the referenced columns.
+    /// Returns the parent of a reference, its row count, and the referenced columns; `None` if the parent is unknown or has no rows.
     fn parent(&self, reference: &Reference) -> Option<(&'w Table, u64, Vec<usize>)> {
         let position = self.schema.place(&reference.parent)?;
         let table = &self.schema.tables[position];
@@ -187,7 +187,7 @@ impl<'d> Keys<'d> {
         }
     }
 
-    /// Returns the expression of a column without repeated values.
+    /// Returns the expression of a column without repeated values; `None` unless all values are texts, or all are integers.
     fn single_key(&self, column: usize, is_rowid: bool) -> Option<String> {
         let facts = self.described.facts_of(column)?;
         let cells = self.described.cells(column);

@@ -49,7 +49,7 @@ impl Keys<'_> {
         }
     }
 
-    /// Returns the length of the range of a column of integers, or of days or seconds as texts.
+    /// Returns the length of the range of a column of integers, or of days or seconds as texts; `None` for other columns.
     fn span(&self, column: usize) -> Option<i64> {
         let facts = self.described.facts_of(column)?;
         let cells = self.described.cells(column);
@@ -134,6 +134,7 @@ impl Keys<'_> {
     }
 
     /// Returns the column of a key whose rows are in groups. If the key has no such column, the column with the fewest values is grouped.
+    /// Returns `None` if no column can be grouped.
     fn group_of(&mut self, key: &[usize]) -> Option<usize> {
         let grouped = |column: &usize| {
             self.is_grouped[*column] && (self.refers_to_itself(*column) || !self.has_nulls(*column))

@@ -102,7 +102,7 @@ pub struct WriteRows {
     pub columns: Vec<String>,
     /// Declared types of columns, by name. They replace inferred types, and values are converted by SQLite's rules.
     pub types: Vec<(String, String)>,
-    /// The declaration of the table. It replaces the columns, types and keys here.
+    /// The declaration of the table, in place of the columns, types and keys of these options. `None` to infer it from the rows.
     pub schema: Option<Schema>,
     /// The columns of the PRIMARY KEY of a new table. A single INTEGER column is another name for the rowid. Other key columns can't be
     /// NULL.

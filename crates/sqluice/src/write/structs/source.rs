@@ -160,7 +160,7 @@ impl Target {
         Target { table: table.to_owned(), names, filled, watched }
     }
 
-    /// Returns the row and column of the first value that would change the inferred type of its column.
+    /// Returns the row and column of the first value that would change the inferred type of its column; `None` if no value would.
     fn first_other(&self, columns: &Columns) -> Option<(usize, usize)> {
         let watched = self.watched.iter().zip(columns.cells()).enumerate();
         let others = watched.filter_map(|(column, (seen, cells))| {

@@ -31,10 +31,10 @@ const BLOCK_DIFFERENT_MIN: usize = 4;
 /// The maximum number of bytes of a text that is tested as a whole. In a longer text, only parts are searched for forms.
 const WHOLE_BYTES_MAX: usize = 200;
 
-/// The maximum number of values of a column whose results a thread keeps for repeated values.
+/// The maximum number of different values of a column whose results a thread keeps, in case the values are repeated.
 const KNOWN_VALUES_MAX: usize = 512;
 
-/// The maximum number of values whose results a thread keeps, for all columns together.
+/// The maximum number of values whose results a thread keeps, for all columns that it searches together.
 const KNOWN_VALUES_OF_ALL: usize = 10_000;
 
 /// The maximum number of keys whose kinds of personal data are kept.

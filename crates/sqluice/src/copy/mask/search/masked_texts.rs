@@ -37,7 +37,8 @@ impl Hasher for Hashed {
     }
 
     fn write_u64(&mut self, hash: u64) {
-        // The last bits choose the shard, and the first bits the sample.
+        // A map uses the first and the last bits. They are alike within a shard: the last bits of a hash choose the shard, and the first
+        // bits the sample. So the middle of the hash is moved to both ends.
         self.0 = hash.rotate_right(32);
     }
 }
