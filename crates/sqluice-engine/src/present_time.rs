@@ -23,7 +23,7 @@ use sqluice_core::sqlite_error::{is_of_present_time, said};
 /// The functions that return the present time without arguments, as words.
 const WITHOUT_ARGUMENTS: [&str; 3] = ["current_date", "current_time", "current_timestamp"];
 
-/// The functions of dates and times, with the least number of arguments with which the result depends on the arguments alone.
+/// The functions of dates and times. From this number of arguments on, the result depends on the arguments alone.
 const WITH_ARGUMENTS: [(&str, usize); 7] = [
     ("date", 1),
     ("datetime", 1),
@@ -178,7 +178,8 @@ impl PresentTime {
         Ok(None)
     }
 
-    /// Inserts rows. Returns the message if SQLite refuses a row, if it is about the present time.
+    /// Inserts rows, and deletes them again. If SQLite refuses a row, returns as the inner error SQLite's message, or `None` if the reason
+    /// is not the present time.
     fn refusal(
         &self,
         evaluator: &Evaluator,

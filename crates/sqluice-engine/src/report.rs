@@ -254,7 +254,7 @@ pub struct ExistingReport {
     pub pages_before: u32,
     /// The number of pages written directly. The number of pages that SQLite wrote is unknown.
     pub pages_written: u64,
-    /// The full-text tables that got the terms of new rows without their triggers.
+    /// The full-text tables whose indexes got the terms of new rows directly, without the triggers that would add them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub full_text: Vec<String>,
     /// The full-text tables that did not get the new rows of their tables, as no trigger adds them.

@@ -38,7 +38,7 @@ pub struct TargetSnapshot {
 pub struct TableSnapshot {
     /// The largest rowid; `None` if the table has no rows, or no name means the rowid.
     pub largest_rowid: Option<i64>,
-    /// The first bytes of the last text of each TEXT column, if known.
+    /// For each column of the table: the first bytes of its last text, if the column has TEXT affinity and one of the last rows a text.
     pub last_texts: Vec<Option<String>>,
     /// The largest possible number of rows, from the range of rowids.
     pub(crate) rows_max: Option<u64>,

@@ -1,9 +1,9 @@
 //! The generator of a column's values, and its inputs.
 //!
 //! ```text
-//!  fill       rows first..first + count, in vector loops            used for every table
-//!  fill_at    rows in any order                                     used by ref() on the parent's column
-//!  nth        value i of a numbered domain                          used by distinct() and ascending()
+//!  fill       rows first..first + count, in vector loops            for the rows of every table
+//!  fill_at    rows in any order                                     for example for ref(), which takes values of parent rows
+//!  nth        value i of a numbered domain                          for example for distinct() and ascending()
 //! ```
 //!
 //! Invariant: a row's value does not depend on which other rows are generated with it. A generator's only inputs are its key,

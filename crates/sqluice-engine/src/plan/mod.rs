@@ -137,7 +137,7 @@ pub struct ExistingPlan {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AskedTexts {
     pub(crate) names: Vec<String>,
-    /// `true` if only SQLite knows which rows are new, or how they are indexed.
+    /// `true` if triggers add the new rows, because only SQLite knows which rows are new, or how they are indexed.
     pub(crate) by_triggers: bool,
     /// `true` if old rows are replaced, so that the index is made again.
     pub(crate) is_remade: bool,

@@ -120,7 +120,7 @@ pub struct Index {
 /// The source of a field of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The field of the table's record with this index.
+    /// The field with this number, counted from 0, of the table's record.
     Field(usize),
     /// The rowid.
     Rowid,

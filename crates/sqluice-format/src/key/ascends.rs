@@ -1,6 +1,7 @@
 //! A fast comparison of two records with the same types and the same length, as neighbours in an index often have.
 //!
 //! ```text
+//!           header   | text              | integer
 //!  before   03 19 03 | 31 32 37 34 35 36 | 00 04 11
 //!  after    03 19 03 | 31 32 37 35 30 31 | 00 01 a7
 //! ```

@@ -1,8 +1,9 @@
 //! Key-only records: a key of one or two 16-byte words decodes to the whole record, so that only the key must be stored.
 //!
 //! ```text
-//!  record   03 02 01 | 03 e8 | 2a
-//!  key      82 07 d0 | 81 54
+//!           header     1000       42
+//!  record   03 02 01 | 03 e8    | 2a
+//!  key                 82 07 d0 | 81 54       80 + number of bytes, then twice the integer
 //! ```
 //!
 //! A record is key-only if its key has all columns and at most two words, and if its values are integers, NULL, blobs and BINARY text, each

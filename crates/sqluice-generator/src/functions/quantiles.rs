@@ -145,7 +145,7 @@ fn whole(value: f64, last: f64) -> i64 {
 }
 
 impl Quantiles {
-    /// Returns the largest integer value. If the last quantile is 5.5 it is 5, because 5.5 itself, which rounds to 6, is excluded.
+    /// Returns the largest integer value. Values are below the last quantile, before they are rounded: if it is 5.5, the result is 5.
     fn last(&self) -> f64 {
         (self.points[self.points.len() - 1] + 0.5).ceil() - 1.0
     }

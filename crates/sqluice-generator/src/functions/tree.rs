@@ -84,8 +84,8 @@ impl Tree {
         Ok(Tree { outside, levels, ends: Mutex::new(None) })
     }
 
-    /// Returns the number of the row after the last of each level, in a table of `rows` rows. Each level gets at least one row, unless the
-    /// rows run out.
+    /// Returns for each level the number of the first row after the level, in a table of `rows` rows. Each level gets at least one row,
+    /// unless the rows run out.
     fn ends(&self, rows: u64) -> Arc<Vec<u64>> {
         let mut known = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ends)) = known.as_ref().filter(|(of, _)| *of == rows) {

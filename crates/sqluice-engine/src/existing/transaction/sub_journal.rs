@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  sub-journal    | 1 | old page 1       | 1 | old page 1       | ...        written by SQLite
-//!  ROLLBACK TO    | 7 | another page 7   | 9 | another page 9   | ...        read by SQLite while records are lent
+//!  ROLLBACK TO    | 7 | our new page 7   | 9 | our new page 9   | ...        read by SQLite while records are lent
 //! ```
 //!
 //! All other files are those of SQLite's default VFS, byte for byte and lock for lock. Only the sub-journal has methods of this module,

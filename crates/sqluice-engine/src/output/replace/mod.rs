@@ -5,7 +5,7 @@
 //!  before the work
 //!    check    the target is a file of one name, empty or with the header of a database
 //!    lock     EXCLUSIVE, through SQLite, which also rolls a hot journal back and runs a checkpoint
-//!    look     for users that hold no lock
+//!    look     for users, other processes that have the database open, also without a lock
 //!    unlock   unless the database is the source
 //!
 //!  when the new file is complete and synced
@@ -195,8 +195,8 @@ impl Old {
         Replacement::Transaction { why }
     }
 
-    /// Refuses pages of another size if the pages must be written in a transaction: it can't change the page size of a database in WAL
-    /// mode.
+    /// Refuses new pages of another size than the old ones if they must be written in a transaction: a transaction can't change the page
+    /// size of a database in WAL mode.
     pub(super) fn refuse_page_size(&self, page_bytes: usize) -> Result<()> {
         let Some(old) = self.wal_page_bytes.filter(|old| *old != page_bytes) else { return Ok(()) };
         match self.replacement() {

@@ -1,7 +1,7 @@
 //! Sorts items by the prefixes of their keys.
 //!
 //! ```text
-//!  prefix of item 0   t 1 2 0 4 1 7 x x 9
+//!  prefix of item 0   t 1 2 0 4 1 7 x x 9    one letter or digit for each bit or group of bits
 //!  prefix of item 1   t 1 9 0 4 3 2 x x 4
 //!                         ^     ^ ^     ^    only the bits that differ between items matter
 //!  keys               [ bits | index ]       one u64 per item: the first 32 of these bits, and the index of the item;

@@ -1,10 +1,10 @@
 //! Copies trees of other databases onto pages, part by part: full leaves as they are, other leaves entry by entry.
 //!
 //! ```text
-//!  leaves     [packed] [packed] [half  ] [packed] ... [packed]
+//!  source     [packed] [packed] [half  ] [packed] ... [packed]
 //!                 │        │        └─ entries ─┴─ ...   │        entries fill new leaves until a new and a source leaf end together
 //!                 v        v        v       v            v
-//!  pages      [packed] [packed] [new     ] [new     ] [packed]
+//!  copy       [packed] [packed] [new     ] [new     ] [packed]
 //! ```
 
 use std::sync::atomic::Ordering;
