@@ -147,7 +147,8 @@ impl PresentTime {
         Ok(Some(PresentTime { suspects, target, values, columns: named }))
     }
 
-    /// Returns the first row that SQLite refuses because of the present time, with its message and the columns that may be the reason.
+    /// Returns the first row that SQLite refuses because of the present time, SQLite's message, and the columns that may be the reason.
+    /// Returns `None` if SQLite refuses no row for this reason.
     ///
     /// # Errors
     /// If SQLite fails for another reason than a row.

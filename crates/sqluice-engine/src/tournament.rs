@@ -91,7 +91,8 @@ impl Tournament {
         }
     }
 
-    /// Returns the stream with the first item besides the winner: one of the streams that lost to the winner.
+    /// Returns the stream with the smallest item of all streams but the winner, or `None` if there is no other stream. It is one of the
+    /// losers on the path from the winner to the root.
     fn first_of_others(&self, is_less: impl Fn(usize, usize) -> bool) -> Option<u32> {
         let mut node = self.leaf_parent(self.winner());
         let mut first: Option<u32> = None;

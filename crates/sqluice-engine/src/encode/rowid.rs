@@ -104,7 +104,8 @@ pub(super) fn of_alias_in_any_order<'a>(
     Ok((Rowids::Each(given), seen))
 }
 
-/// Returns the rowid after the largest rowid. AUTOINCREMENT never continues from a negative rowid.
+/// Returns the rowid after the largest rowid, or `None` if `largest` is the largest possible rowid. The first rowid of a table is 1.
+/// AUTOINCREMENT never continues from a negative rowid.
 fn next_of(largest: Option<i64>, alias: Alias<'_>) -> Option<i64> {
     match largest {
         None => Some(1),

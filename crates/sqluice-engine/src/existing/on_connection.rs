@@ -132,8 +132,8 @@ fn has_vfs(connection: &Connection) -> bool {
 }
 
 impl Transaction<'_> {
-    /// Returns the reason why pages can't be written by this connection, as a sentence: a reason that [`Transaction::obstacle`] returns, or
-    /// a setting or a temporary object of the connection. Called before anything is changed.
+    /// Returns the reason, as a sentence, why pages can't be written by this connection, or `None` if they can. The reason is one that
+    /// [`Transaction::obstacle`] returns, or a setting or a temporary object of the connection. Called before anything is changed.
     ///
     /// # Errors
     /// If a query fails.

@@ -306,7 +306,8 @@ impl Plan {
         }
     }
 
-    /// Returns the new file to write, for checks of an existing file.
+    /// Returns the request for the new database, with which existing files are checked, or `None` if the run discards its pages or writes
+    /// to an existing database.
     pub fn wanted(&self) -> Option<Wanted> {
         let target = self.target.as_ref().filter(|_| self.existing.is_none())?;
         let wanted = Wanted::new(target.clone(), self.replaces);

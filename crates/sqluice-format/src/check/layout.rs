@@ -187,7 +187,8 @@ fn read_cell(page: &[u8], at: usize, kind: PageKind, geometry: Geometry) -> Opti
     })
 }
 
-/// Checks that cells and freeblocks cover every byte from the content start on except the `fragmented` lost bytes. Returns the fault.
+/// Checks that cells and freeblocks cover every byte from the content start on except the `fragmented` lost bytes. Returns the fault, if
+/// any.
 fn coverage(
     page: &[u8],
     first_freeblock: usize,

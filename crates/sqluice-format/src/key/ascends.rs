@@ -93,7 +93,8 @@ impl Collation {
     }
 }
 
-/// Returns the offset of the first different byte in two records of the same length. `different` is the XOR of their first words.
+/// Returns the offset of the first different byte in two records of the same length, or `None` if they are equal. `different` is the XOR of
+/// their first words.
 #[inline]
 fn first_different(different: u64, a: &[u8], b: &[u8]) -> Option<usize> {
     let byte = |different: u64| different.leading_zeros() as usize / 8;

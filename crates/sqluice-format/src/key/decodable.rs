@@ -224,7 +224,7 @@ impl KeyOrder {
         is_plain.then_some(([first | int[0], second | int[1]], key_bytes, int_bytes))
     }
 
-    /// Returns [`KeyOrder::decodable_key`] for a record with bytes that must be escaped.
+    /// Returns [`KeyOrder::decodable_key`] for a record with bytes that must be escaped; `None` if the key is longer than two words.
     #[cold]
     fn escaped_decodable_key(&self, record: &[u8]) -> Option<([u128; WORDS_MAX], usize)> {
         let mut key = Vec::new();

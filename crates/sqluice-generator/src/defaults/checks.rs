@@ -227,7 +227,8 @@ impl Reader<'_> {
         tokens.split(|token| token.is_symbol(self.sql, ",")).collect()
     }
 
-    /// Parses an operand, and returns it with the rest of the tokens.
+    /// Parses an operand, and returns it with the rest of the tokens. Returns `None` if the tokens begin with anything else than a literal,
+    /// a column, or a known function of a column.
     fn operand<'t>(&self, tokens: &'t [Token]) -> Option<(Operand, &'t [Token])> {
         let (first, rest) = tokens.split_first()?;
         let sql = self.sql;

@@ -238,7 +238,7 @@ fn compiles(expression: &str) -> bool {
     parse(expression, 0).and_then(|expr| compile(&expr)).is_ok()
 }
 
-/// Returns the columns that a FOREIGN KEY refers to.
+/// Returns the columns that a FOREIGN KEY refers to, or `None` if the parent table has no such columns or another number of them.
 fn parent_columns(reference: &Reference, parent: &Table) -> Option<Vec<usize>> {
     let named: Option<Vec<usize>> =
         reference.parent_columns.iter().map(|column| parent.column(column)).collect();

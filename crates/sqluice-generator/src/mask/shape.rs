@@ -44,7 +44,8 @@ pub(super) struct ShapeSpace {
     known: Option<Rectangle>,
 }
 
-/// Returns the smallest absolute value and the number of integers with `digits + 1` digits, below [`WHOLE_MAX`] if `is_whole`, else from it.
+/// Returns the smallest absolute value and the number of integers with `digits + 1` digits, below [`WHOLE_MAX`] if `is_whole`, else from
+/// it.
 fn class(digits: u32, is_negative: bool, is_whole: bool) -> (u64, Rectangle) {
     let least = match digits {
         0 => u64::from(is_negative),
@@ -215,7 +216,7 @@ impl Shape {
     }
 }
 
-/// Returns the first letter or digit of an ASCII character's alphabet, and the size of the alphabet.
+/// Returns the first letter or digit of an ASCII character's alphabet, and the size of the alphabet; `None` for other characters.
 #[inline(always)]
 fn letter(byte: u8) -> Option<(u8, u16)> {
     match byte {

@@ -231,7 +231,7 @@ impl Subject<'_> {
         })
     }
 
-    /// Returns the number of the parent table of a reference, and the referenced columns.
+    /// Returns the number of the parent table of a reference, and the referenced columns, or `None` if the schema does not have them.
     pub(super) fn parent(&self, number: usize) -> Option<(usize, Vec<usize>)> {
         let reference = &self.table.references[number];
         let parent = self.schema.place(&reference.parent)?;

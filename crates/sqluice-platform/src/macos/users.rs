@@ -30,7 +30,7 @@ pub(crate) fn find(path: &Path, identity: Identity) -> Users {
     Users { seen: seen.collect(), unseen: hidden(path) }
 }
 
-/// Returns the reason why a process may be overlooked.
+/// Returns the reason why a process that has the file open may be overlooked, if any.
 fn hidden(path: &Path) -> Option<Unseen> {
     let is_local = rustix::fs::statfs(path).is_ok_and(|about| about.f_flags & libc::MNT_LOCAL as u32 != 0);
     match is_local {

@@ -259,7 +259,7 @@ impl Reader {
         found.optional()
     }
 
-    /// Replaces `out` by an entire blob. Returns its length.
+    /// Replaces `out` by an entire blob. Returns its length, or `None` if the key does not exist or its row is not a blob.
     fn whole(&self, key: &[u8], inflater: &mut Option<Inflater>, out: &mut Vec<u8>) -> Result<Option<u64>> {
         let failed = |error| failed(error, "read", &self.path);
         let mut select = self.connection.prepare_cached(self.layout.select()).map_err(failed)?;

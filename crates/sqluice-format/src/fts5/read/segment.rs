@@ -1,5 +1,5 @@
-//! Reads a segment leaf by leaf, and returns its terms in order, each followed by the rows that have the term: one by one, or all that a leaf
-//! has of them.
+//! Reads a segment leaf by leaf, and returns its terms in order, each followed by the rows that have the term: one by one, or all that a
+//! leaf has of them.
 
 use super::super::doclist::{Detail, Doclist};
 use super::super::page_id;
@@ -177,8 +177,8 @@ impl SegmentReader {
         })
     }
 
-    /// Reads on: to the next term, or to further rows of the current term, as many as lie side by side on a page. Returns `None` at the end of
-    /// the segment.
+    /// Reads on: to the next term, or to further rows of the current term, as many as lie side by side on a page. Returns `None` at the end
+    /// of the segment.
     ///
     /// # Errors
     /// If a page is missing or damaged. The reader must not be used afterwards.
@@ -264,7 +264,7 @@ impl SegmentReader {
         Ok(true)
     }
 
-    /// Returns the offset of the term after the one at `before`.
+    /// Returns the offset of the term after the one at `before`, or `None` if it is the last term of the page.
     fn find_term(&mut self, before: usize) -> Result<Option<usize>, Damage> {
         let mut footer = Numbers::new(self.id(), &self.block, self.footer);
         if footer.is_at_end() {
