@@ -60,7 +60,7 @@ pub(crate) type Layer = Vec<(usize, String)>;
 pub(crate) struct Computed {
     /// The expressions among the terms of the key, in order. SQLite stores their values as they are, whatever their affinity.
     pub(crate) terms: Vec<String>,
-    /// The WHERE.
+    /// The WHERE of the index, if it is partial.
     pub(crate) filter: Option<String>,
 }
 
@@ -346,7 +346,7 @@ fn layers(table: &Table, evaluator: &mut Evaluator) -> Result<(Vec<Layer>, Vec<u
 pub(crate) struct Terms {
     /// The columns and expressions of the key.
     pub(crate) key: Vec<String>,
-    /// The WHERE of a partial index.
+    /// The WHERE of the index, if it is partial.
     pub(crate) filter: Option<String>,
 }
 

@@ -45,9 +45,9 @@ pub struct Report {
     pub checksum: String,
     /// The kind of I/O that wrote the pages: `direct`, `buffered`, `discarded` or `sqlite`.
     pub output: &'static str,
-    /// The effect of the run on a database that existed before.
+    /// The effect of the run on a database that existed before; `None` if the run created a new database.
     pub existing: Option<ExistingReport>,
-    /// The content of the database that was replaced.
+    /// The content of the database that was replaced; `None` if none was.
     pub replaced: Option<Replaced>,
     /// The method by which the run replaced the database; `None` if it replaced none.
     #[serde(skip_serializing_if = "Option::is_none")]

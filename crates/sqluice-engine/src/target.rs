@@ -40,7 +40,7 @@ pub struct TableSnapshot {
     pub largest_rowid: Option<i64>,
     /// For each column of the table: the first bytes of its last text, if the column has TEXT affinity and one of the last rows a text.
     pub last_texts: Vec<Option<String>>,
-    /// The largest possible number of rows, from the range of rowids.
+    /// The largest possible number of rows, from the range of rowids; `None` if it is unknown.
     pub(crate) rows_max: Option<u64>,
     /// `true` if the table has triggers.
     pub(crate) triggers: bool,

@@ -24,7 +24,7 @@ pub(crate) struct Tournament {
     tree: Vec<u32>,
     /// The number of consecutive wins of the winner.
     wins: u32,
-    /// The first of all other streams, while the winner is expected to win again.
+    /// The stream with the smallest item of all streams but the winner; `None` unless the winner is expected to win again.
     second: Option<u32>,
 }
 

@@ -100,9 +100,9 @@ struct ColumnRules {
     name: String,
     affinity: Affinity,
     not_null: bool,
-    /// The type of the column in a STRICT table.
+    /// The type of the column, if the table is STRICT.
     strict: Option<StrictType>,
-    /// The kind of a generated column.
+    /// `STORED` or `VIRTUAL`, if the column is generated.
     generated: Option<Generated>,
 }
 

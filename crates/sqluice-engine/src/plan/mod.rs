@@ -71,7 +71,7 @@ pub struct Plan {
     /// The full-text tables that SQLite fills from the tables with their text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub full_text: Vec<String>,
-    /// Statements of the caller that SQLite runs after all rows are stored.
+    /// The work that the caller does with SQLite after all rows are stored, if any.
     #[serde(skip)]
     pub last: Option<LastWork>,
     /// `true` if CHECKs are not evaluated: rows that break a CHECK are stored, too.

@@ -25,7 +25,7 @@ pub(super) struct Row {
     table: String,
     /// The root page; 0 for a row without a B-tree.
     pub(super) root_page: i64,
-    /// The statement in lower case.
+    /// The statement in lower case; `None` if the object has none.
     sql: Option<String>,
     /// `true` if the entire row was read.
     sql_whole: bool,

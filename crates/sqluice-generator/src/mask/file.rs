@@ -80,7 +80,7 @@ pub(super) enum Recipe {
         generator: Arc<dyn Generate>,
         /// `true` if the expression has the argument `unique`: different old values must stay different.
         unique: bool,
-        /// The column in `with(column)`: the new value depends on its value, too.
+        /// The column in `with(column)`, if the expression has this argument: the new value depends on this column, too.
         with: Option<String>,
     },
 }

@@ -38,7 +38,8 @@ pub(super) struct Reader {
     mapped: bool,
     cache_bytes: usize,
     held: Option<Held>,
-    /// The file header at the time when the cached pages were read. If the header has changed, the cache is emptied.
+    /// The file header at the time when the cached pages were read; `None` if no page is cached. If the header of the file has changed
+    /// since, the cache is emptied.
     cached: Option<Header>,
     cache: Cache,
     deflated: Vec<u8>,

@@ -50,7 +50,7 @@ pub struct Replaced {
     pub estimated: bool,
     /// The size of the file in bytes.
     pub bytes: u64,
-    /// The reason why a part of the database could not be read.
+    /// The reason why a part of the database could not be read; `None` if all of it was read.
     pub unread: Option<String>,
 }
 

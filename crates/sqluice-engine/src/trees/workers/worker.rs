@@ -71,9 +71,9 @@ pub(crate) struct Filling<'w, 's> {
     /// The number of messages about this part sent so far.
     sequence: u64,
     open: Option<(Chunk, Vec<PageHash>)>,
-    /// The index entry for which the open chunk has no room. If another entry follows, the waiting entry begins the next chunk. If none
-    /// follows, it is put into the open chunk after all: the last entry of a chunk becomes the divider before the next chunk, so a chunk
-    /// with a single entry would be left without entries.
+    /// The index entry for which the open chunk has no room, if any. If another entry follows, the waiting entry begins the next chunk. If
+    /// none follows, the waiting entry goes into the open chunk although this has no room: a next chunk would have only this entry, but
+    /// needs two, because the last entry of a chunk becomes the divider before the next chunk.
     waiting: Option<Vec<u8>>,
     bad_rows: Vec<BadRow>,
     bad_rows_bytes: usize,

@@ -78,7 +78,7 @@ pub struct SegmentReader {
     end: usize,
     /// The offset of the first rowid that precedes all terms, until it was read.
     first_rowid: Option<usize>,
-    /// The offset of the next term.
+    /// The offset of the next term of the page, if there is one.
     next_term: Option<usize>,
     /// The place of the next number in the footer.
     footer: usize,
@@ -90,7 +90,7 @@ pub struct SegmentReader {
     is_start: bool,
     /// `true` once a term was read.
     has_term: bool,
-    /// The last rowid of the doclist.
+    /// The rowid that was read last in the doclist; `None` before the first.
     rowid: Option<i64>,
     /// `true` once a term or a rowid of the page was read: until then, a rowid must be the one that the head of the page names.
     is_begun: bool,
