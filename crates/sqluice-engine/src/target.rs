@@ -153,7 +153,7 @@ impl TargetSnapshot {
                 }
             }
             if own.is_virtual {
-                // The schema's table is used, as it shows if the new rows have rowids. The existing virtual table does not show this.
+                // The table of `schema` is used, because it shows if the new rows have rowids. The existing virtual table does not.
                 tables.push(table);
                 continue;
             }

@@ -667,7 +667,7 @@ fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Resu
         let code_is_general = error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown);
         let error = failed(error, "write the copy");
         match code_is_general {
-            // The usual cause of this error is a collation or function that only the application that made the database defines.
+            // The usual cause of this error is a collation or function that only the database's own application defines.
             true => error.hint(message![
                 Setting::AutoVacuum.to("none"),
                 " makes the copy without SQLite, so that the application's functions and collations are not needed"

@@ -19,7 +19,7 @@ fn name(name: &str) -> String {
 impl Chooser<'_> {
     /// Chooses `ref(...)` for columns in a FOREIGN KEY. All columns of one key refer to the same parent row.
     pub(super) fn choose_references(&mut self) {
-        // FOREIGN KEYs of several columns go first: a column that is also a FOREIGN KEY by itself keeps their choice.
+        // FOREIGN KEYs of several columns choose first: they decide about a column that is also a FOREIGN KEY by itself.
         let mut references: Vec<&Reference> = self.table.references.iter().collect();
         references.sort_by_key(|reference| std::cmp::Reverse(reference.columns.len()));
         for reference in references {

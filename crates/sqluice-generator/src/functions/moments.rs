@@ -192,7 +192,7 @@ impl Generate for After {
 
     fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
         let mut from = Vector::default();
-        // `fill_all` derives this key in `fill`, too, so that both give a row one value.
+        // `fill` derives the same key through `fill_all`, so both functions give a row the same value.
         self.from[0].fill_at(at.child(0).child(0), rows, &mut from)?;
         self.make(&from, rows.iter().map(|&row| at.key.word(row)), rows.len(), out);
         Ok(())

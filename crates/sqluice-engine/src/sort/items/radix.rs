@@ -154,7 +154,7 @@ fn split_decodable<const HALVES: usize>(
     for item in &*items {
         ends[digit(item)] += 1;
     }
-    // For each digit, the position where its next item goes. `ends` then has the end of each digit's range.
+    // `places` gets, for each digit, the position where its next item goes, and `ends` the position where the range of the digit ends.
     let mut places = ends;
     let mut start = 0;
     for (place, end) in places.iter_mut().zip(&mut ends) {

@@ -537,7 +537,7 @@ impl<'t, 'a> Head<'t, 'a> {
         if !changes {
             self.record.clear();
             self.record.extend_from_slice(stored);
-            // If the entry can be compared without decoding it, it has the same header as the entry before, which is valid, so it is valid,
+            // An entry that can be compared without decoding has the same header as the entry before. That entry is valid, so this one is,
             // too.
             if !self.is_first
                 && let Some(is_after) = tree.order.ascends_alike(&self.before, stored)
