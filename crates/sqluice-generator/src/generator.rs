@@ -233,8 +233,8 @@ pub(crate) trait Domain {
     }
 }
 
-/// A generator of values from shares. Each row has a share, a number from 0 to 2^64, and the shares of all rows are evenly spread. So a
-/// value that is chosen for a twentieth of the shares has exactly a twentieth of the rows, not approximately.
+/// A generator of values from shares. Each row has a share, a number from 0 to 2^64 - 1, and the shares of all rows are evenly spread. So a
+/// value that is chosen for a twentieth of the shares has a twentieth of the rows, up to about one row in ten thousand.
 pub(crate) trait ByShare {
     /// Generates the values of these rows, [`ROWS_MAX`] at most, from their shares.
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()>;

@@ -257,7 +257,7 @@ fn list(connection: &Connection) -> rusqlite::Result<Vec<Listed>> {
     listed.collect()
 }
 
-/// A column of an index.
+/// The properties of a column on which the order of a b-tree depends: of an index or of a WITHOUT ROWID table.
 struct Column {
     collation: String,
     descending: bool,

@@ -26,7 +26,7 @@ use crate::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use crate::output::Target;
 use crate::target::{TableSnapshot, TargetSnapshot};
 
-/// The largest number of rows that SQLite inserts into existing pages: a new page for each small load would waste space.
+/// SQLite inserts fewer rows than this into existing pages: a new page for each small load would waste space.
 const FEW_ROWS: u64 = 100;
 
 /// An index is rebuilt if its table grows by at least 1/`GROWTH` of its rows: to insert one entry at its place in the old tree takes about
