@@ -646,8 +646,8 @@ fn with_root(record: &[u8], root_page: u32) -> Option<Vec<u8>> {
     Some(record)
 }
 
-/// Lets SQLite copy the database at `from` to the empty file `to` with VACUUM INTO. The copy has the mode `auto_vacuum`. Returns its number
-/// of pages.
+/// Lets SQLite copy the database at `from` to the empty file `to` with VACUUM INTO. The copy has the mode `auto_vacuum`. Returns the number
+/// of pages of the copy.
 fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Result<u32> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|error| Error::read(path, error));
     let (from, to): (PathBuf, PathBuf) = (absolute(from)?, absolute(to)?);

@@ -399,7 +399,7 @@ impl Memory {
         options.destination.as_ref().map_or(0, |to| to.memory_bytes(options.memory_bytes))
     }
 
-    /// Returns the bytes of all chunks.
+    /// Returns the memory that the chunks of all threads take, in bytes.
     fn chunk_bytes(self, options: &WriteOptions) -> u64 {
         (self.threads * self.chunks_per_worker * options.tuning.chunk_bytes) as u64
     }

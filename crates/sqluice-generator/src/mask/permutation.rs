@@ -48,7 +48,7 @@ impl Rectangle {
     }
 }
 
-/// A keyed permutation.
+/// A keyed permutation of numbers or symbols.
 #[derive(Clone, Copy)]
 pub(super) struct Permutation(SipKey);
 

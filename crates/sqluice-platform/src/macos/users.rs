@@ -100,7 +100,7 @@ fn list<T>(ask: impl Fn(*mut libc::c_void, i32) -> i32) -> Vec<T> {
     items
 }
 
-/// Returns the name of a process.
+/// Returns the name of a process; an empty string if the system does not tell it.
 fn name(process: i32) -> String {
     let mut name = [0u8; 64];
     // SAFETY: the call writes at most the given number of bytes.

@@ -474,7 +474,8 @@ impl Locked {
     }
 }
 
-/// Sets the journal mode if `set` is not empty, and returns the mode. Reads the schema first, so that SQLite recovers the database.
+/// Sets the journal mode if `set` is ` = ` and a mode, and returns the mode; does not change the mode if `set` is empty. SQLite reads the
+/// schema first, so it recovers the database.
 fn journal_mode(connection: &Connection, set: &str) -> rusqlite::Result<String> {
     connection.query_row(&format!("PRAGMA journal_mode{set}"), [], |row| row.get(0))
 }
