@@ -45,7 +45,7 @@ const TABLE: &str = "\"sqluice present time\"";
 pub(crate) struct Declared<'a> {
     /// The generated columns: the number, the expression, and `true` if the column is STORED.
     pub(crate) generated: Vec<(usize, &'a str, bool)>,
-    /// The CHECKs.
+    /// The conditions of the CHECKs.
     pub(crate) checks: Vec<&'a str>,
     /// The terms and the WHERE of each index. Terms that are columns can be left out.
     pub(crate) indexes: Vec<(&'a [String], Option<&'a str>)>,

@@ -206,7 +206,6 @@ impl Report {
     }
 }
 
-/// Returns the report of a table.
 fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict) -> TableReport {
     let (ignored, none) = (written.ignored, Some(0));
     let (updated, replaced, ignored) = match (plan.action, plan.write_path, on_conflict) {
