@@ -7,7 +7,7 @@
 //! ```
 //!
 //! An argument is a level: the numbers of children of its rows, with weights, and the weight of the level in the table. Here, of three
-//! roots, two have no children, and one has three. Each of the three has two children. The rows(1: 1) of the last level is not used.
+//! roots, two have no children, and one has three. Each of the three has two children. The `rows(1: 1)` of the last level is not used.
 //!
 //! Rows are numbered level by level, so that a row refers to an earlier row. `repeated(5, rows(...)): 100` stands for five levels of weight
 //! 20 each.

@@ -6,7 +6,7 @@
 //!  -19.99       ── the digits of -1.999e1, permuted: the first and the last digit are not 0
 //! ```
 //!
-//! Invariant: different values stay different (except reals of more than 15 digits), also for a collation, and values that are equal
+//! Invariant: different values stay different, also in a collation (apart from reals of more than 15 digits), and values that are equal
 //! in a collation stay equal in it. So a key stays a key.
 
 use std::io::Write as _;

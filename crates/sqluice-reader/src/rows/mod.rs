@@ -10,7 +10,7 @@
 //! Invariant: every value has the class and bytes that SELECT returns. The sink decides about text that is not valid Unicode; by default,
 //! the row is a bad row.
 //!
-//! Modules, from the bottom up: `cells`: values of a column; `layout`: the fields of a record; `tree`: tables read page by page;
+//! Modules, the lowest layer first: `cells`: values of a column; `layout`: the fields of a record; `tree`: tables read page by page;
 //! `statement`: rows read by SQLite.
 
 mod cells;
