@@ -1,4 +1,4 @@
-//! Asks SQLite whether rows satisfy the constraints of their table. The rows are inserted into an in-memory table with the same columns but
+//! Asks SQLite if rows satisfy the constraints of their table. The rows are inserted into an in-memory table with the same columns but
 //! without constraints, and SQLite evaluates the terms of the constraints for each row.
 
 use rusqlite::types::{Value as Sql, ValueRef};

@@ -26,12 +26,15 @@ pub(crate) struct Worker<'s> {
     pub(crate) settings: &'s Settings,
     /// `true` if bad rows are sent to the writer for the reject file. Otherwise the first bad row is an error.
     pub(crate) keep_bad_rows: bool,
+    /// Written chunks, emptied by the writer.
     pub(crate) empty: Receiver<(Chunk, Vec<PageHash>)>,
     /// The number of chunks that the worker has allocated so far, at most [`Settings::chunks_per_worker`].
     pub(crate) made: usize,
+    /// One `()` for each part whose end the writer has seen.
     pub(crate) ended: Receiver<()>,
     /// The number of parts that the worker has begun and whose ends the writer has not seen.
     pub(crate) ahead: usize,
+    /// One `()` for each message with bad rows that the writer has taken.
     pub(crate) taken: Receiver<()>,
     /// The number of messages with bad rows that the writer has not taken.
     pub(crate) bad_rows_ahead: usize,
