@@ -7,7 +7,7 @@
 //!  +----------+---------------+------------------+----------------+--------+
 //!  | header   | cell pointers | unallocated      | cells          | reserv.|
 //!  +----------+---------------+------------------+----------------+--------+
-//!              2 bytes a cell  (zeros)            last ... first
+//!              2 bytes each    (zeros)            last ... first
 //!
 //!  header: OFFSET SIZE
 //!           0      1    kind: 2, 5 interior (index, table), 10, 13 leaf (index, table)

@@ -5,7 +5,7 @@
 //! ```text
 //!  push ──> Buffer ──sort──> run ┐                    ┌─> range 0, all runs ──> items
 //!  push ──> Buffer ──sort──> run ├──> Sorted, cut ────┼─> range 1, all runs ──> items
-//!           (one a worker)   run ┘    into ranges     └─> ...
+//!           (one per worker) run ┘    into ranges     └─> ...
 //!                             │
 //!                             └── spilled to an unnamed file, unless it is the last of its buffer
 //! ```

@@ -7,7 +7,7 @@
 //!  the blob:  local bytes, then as many overflow pages as necessary, read at once as if they were consecutive
 //! ```
 //!
-//! Overflow pages are consecutive if the blob was written in one go. Each overflow page has the number of the next one. If that is
+//! Overflow pages are consecutive if the blob was written at once. Each overflow page has the number of the next one. If that is
 //! another page than the next in the file, reading continues there.
 //!
 //! The pages are not trusted: an unexpected page gives `None`, and SQLite is asked. The same holds for rare cases: a key that does not fit

@@ -47,8 +47,8 @@
 //!   Then SQLite refuses the writes of the other process (`SQLITE_READONLY_DBMOVED`).
 //! * SQLite uses a WAL or a journal of the right name before it reads the header, so the header alone does not protect the new database:
 //!   the waiting process would commit to the WAL of the new database, from pages of the old one. So the new database is locked before it
-//!   gets the name, and until the processes that had opened the old file have closed it ([`SEND_AWAY`] at most): while it
-//!   is locked, no process can create a WAL or a journal beside it.
+//!   gets the name, and until the processes that had opened the old file have closed it ([`SEND_AWAY`] at most): no process can create a
+//!   WAL or a journal beside a locked database.
 
 mod replacement_report;
 mod transfer;
@@ -80,7 +80,7 @@ pub use replacement_report::{Replaced, ReplacedTable};
 pub(crate) use transfer::set_versions;
 use transfer::{Into, ROLLBACK, transfer};
 
-/// The sidecar files of a database.
+/// The suffixes of the files that SQLite keeps beside a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
 /// The least time to wait for other users of the old database when the new database is complete, as a timeout would now waste the finished
