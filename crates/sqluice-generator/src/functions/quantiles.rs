@@ -188,7 +188,7 @@ impl ByShare for Quantiles {
         let values =
             (0..count).map(|number| whole(at_quantile(&self.points, spread::middle(number, count)), last));
         let mut ints: Vec<i64> = values.collect();
-        // Equal values are raised until all differ; values above the largest are then lowered.
+        // Equal values are raised until all differ; values above the last quantile are then lowered.
         for at in 1..ints.len() {
             ints[at] = ints[at].max(ints[at - 1].saturating_add(1));
         }

@@ -110,7 +110,7 @@ pub(super) fn write_many<T: Serialize + Sync>(
             run(again)?;
             kind.must_be_known(connection)?;
             give_up_unique(connection, kind, entities)?;
-            // Rebuild no indexes in the second attempt: they are needed to find the other entity with the same value.
+            // The second attempt rebuilds no indexes, because it needs them to find the other entity with the same value.
             batch = Batch { remade: Some(Vec::new()), written: Written::default(), ..batch };
             batch.write(entities)
         }
