@@ -1,4 +1,5 @@
-//! Reads the members of any bytes as a tar archive, twice: both times their bytes are equal.
+//! Takes any bytes as a tar archive and reads each member twice: both readings return the same bytes, and at most as many as the archive
+//! states.
 #![no_main]
 
 use sqluice_sources::input::archive::{ArchiveKind, fuzzing};

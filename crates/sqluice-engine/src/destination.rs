@@ -63,7 +63,7 @@ pub trait Destination: fmt::Debug + Send + Sync {
     /// Returns the size of the existing object, or `None` if the name is free.
     fn old_bytes(&self) -> Option<u64>;
 
-    /// Returns the part of a run's memory that writing takes, in bytes.
+    /// Returns the number of bytes that writing takes of the `run_bytes` bytes of memory that a run may use.
     fn memory_bytes(&self, run_bytes: u64) -> u64;
 
     /// Refuses a database that the destination can't store.
@@ -72,7 +72,7 @@ pub trait Destination: fmt::Debug + Send + Sync {
     /// If the database is too large.
     fn refuse(&self, new: &NewObject) -> Result<()>;
 
-    /// Begins a database. [`Output::commit`] gives it its name.
+    /// Begins a database, which gets its name only by [`Output::commit`].
     ///
     /// # Errors
     /// If the upload can't begin.

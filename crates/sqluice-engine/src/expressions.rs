@@ -60,7 +60,7 @@ pub(crate) type Layer = Vec<(usize, String)>;
 pub(crate) struct Computed {
     /// The expressions among the terms of the key, in order. SQLite stores their values as they are, whatever their affinity.
     pub(crate) terms: Vec<String>,
-    /// The WHERE.
+    /// The WHERE of the index, if it is partial.
     pub(crate) filter: Option<String>,
 }
 
@@ -70,8 +70,8 @@ impl Expressions {
         Expressions::of_database(table, "UTF-8")
     }
 
-    /// Finds the expressions of a table in a database of this text encoding: SQLite reads the number in a blob as text of the encoding.
-    /// Returns `None` if the table has no expressions.
+    /// Finds the expressions of a table in a database of this text encoding, which matters if a blob is used as a number: SQLite reads the
+    /// blob as text in this encoding. Returns `None` if the table has no expressions.
     pub(crate) fn of_database(table: &Table, encoding: &'static str) -> Option<Expressions> {
         let is_computed = |index: &Index| {
             index.partial || index.columns.iter().any(|column| column.value == Indexed::Expression)
@@ -250,7 +250,7 @@ impl Expressions {
     }
 }
 
-/// Returns `true` if SQLite computes which rows an index has, or a term of its key.
+/// Returns `true` if an index is partial, or its key has an expression or a generated column.
 fn is_computed(index: &Index, table: &Table) -> bool {
     let is_computed = |value: Indexed| match value {
         Indexed::Column(column) => is_generated_by_schema(table, column),
@@ -346,7 +346,7 @@ fn layers(table: &Table, evaluator: &mut Evaluator) -> Result<(Vec<Layer>, Vec<u
 pub(crate) struct Terms {
     /// The columns and expressions of the key.
     pub(crate) key: Vec<String>,
-    /// The WHERE of a partial index.
+    /// The WHERE of the index, if it is partial.
     pub(crate) filter: Option<String>,
 }
 
@@ -364,9 +364,10 @@ pub(crate) fn terms(index: &Index, table: &Table) -> Option<Terms> {
     Some(Terms { key: key.collect::<Option<Vec<_>>>()?, filter })
 }
 
-/// Prepares a query that reads a table by the index named after INDEXED BY. Returns `None` if SQLite can't use the index for any query.
+/// Prepares `sql`, a query with INDEXED BY. Returns `None` if SQLite can't use that index for the query.
 ///
-/// SQLite drops a condition that always holds, such as `b IS NOT NULL` of a NOT NULL column. No query then implies the WHERE of an index.
+/// SQLite drops a condition that always holds, such as `b IS NOT NULL` of a NOT NULL column. If an index has this condition as its WHERE,
+/// SQLite can use the index for no query.
 pub(crate) fn prepare_by_index<'a>(
     connection: &'a Connection,
     sql: &str,
@@ -377,7 +378,7 @@ pub(crate) fn prepare_by_index<'a>(
     }
 }
 
-/// Parses a CREATE INDEX: its terms without the order, and its WHERE.
+/// Parses a CREATE INDEX. Returns its terms without ASC and DESC, and its WHERE, if any.
 fn said_of(sql: &str) -> Option<(Vec<String>, Option<String>)> {
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let on = tokens.iter().position(|token| token.is_word(sql, "ON"))?;

@@ -1,6 +1,6 @@
 //! Encodes rows into pages on all cores, and writes pages to new and existing databases.
 //!
-//! The modules, from the bottom up. Each module uses only modules above it in this list:
+//! The modules, the lowest layer first. Each module uses only modules that come before it in this list:
 //!
 //! * [`destination`]: destinations of pages
 //! * [`options`]: the options of a write; [`phases`]: the timed phases of a run

@@ -54,7 +54,7 @@ pub struct WriteOptions {
     pub foreign_keys: Option<bool>,
     /// The treatment of a table that exists in the database.
     pub if_exists: IfExists,
-    /// The full-text tables over existing tables that get the new rows, though no trigger adds them.
+    /// The full-text tables to which the new rows of the tables with their text are added, although no trigger adds them.
     pub full_text: Vec<String>,
     /// The rowid of the first row of a new table whose rows have no rowids of their own. The rowids of the other rows follow. If SQLite
     /// inserts the rows, their rowids begin at 1 instead.
@@ -164,7 +164,7 @@ setters! { WriteOptions:
     foreign_keys(check: impl Into<Option<bool>>) = check.into();
     /// Sets the treatment of an existing table.
     if_exists(if_exists: IfExists) = if_exists;
-    /// Sets the full-text tables over existing tables that get the new rows, though no trigger adds them.
+    /// Sets the full-text tables to which the new rows of the tables with their text are added, although no trigger adds them.
     full_text(tables: impl IntoIterator<Item = impl Into<String>>) = tables.into_iter().map(Into::into).collect();
     /// Sets the rowid of the first row of a new table whose rows have no rowids of their own.
     first_rowid(rowid: i64) = rowid;
@@ -267,13 +267,13 @@ pub enum Action {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum WritePath {
-    /// Encoded into pages in the order of arrival.
+    /// Rows or entries are encoded into pages in the order of their arrival.
     Pages,
-    /// Sorted, and then encoded into pages.
+    /// Rows or entries are sorted, and then encoded into pages.
     Sorted,
-    /// Written by SQLite, after all pages are written.
+    /// SQLite writes rows or entries, after all pages of the file are written.
     Sqlite,
-    /// Inserted by SQLite in batches of rows, with the entries of indexes.
+    /// SQLite inserts the rows in batches, and with them the entries of the indexes.
     Insert,
 }
 

@@ -1,4 +1,4 @@
-//! The phases of a run: reported to the progress of the caller, and timed.
+//! The phases of a run. When a phase begins, the caller's progress display gets its name; the report of the run gets its duration.
 
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ impl PhaseReport {
     }
 }
 
-/// The phases of a run, in order: reported to the progress of the caller, and timed.
+/// The clock of a run's phases: reports each phase to `progress` when it begins, and measures its duration.
 pub struct Phases<'p> {
     progress: &'p dyn Progress,
     done: Vec<PhaseReport>,
@@ -30,7 +30,7 @@ pub struct Phases<'p> {
 }
 
 impl<'p> Phases<'p> {
-    /// Begins with a phase that was already reported.
+    /// Starts to time the phase `first`, which the caller has already reported to `progress`.
     pub fn new(progress: &'p dyn Progress, first: &str) -> Phases<'p> {
         Phases { progress, done: Vec::new(), current: Some((first.to_owned(), Instant::now())) }
     }
@@ -46,7 +46,7 @@ impl<'p> Phases<'p> {
         self.time(name);
     }
 
-    /// Begins a phase that is reported elsewhere.
+    /// Begins a phase that is timed here, and that other code reports to the progress display.
     pub(crate) fn time(&mut self, name: &str) {
         if let Some((name, since)) = self.current.replace((name.to_owned(), Instant::now())) {
             self.done.push(PhaseReport { name, seconds: since.elapsed().as_secs_f64() });

@@ -23,7 +23,7 @@ use sqluice_core::sqlite_error::{is_of_present_time, said};
 /// The functions that return the present time without arguments, as words.
 const WITHOUT_ARGUMENTS: [&str; 3] = ["current_date", "current_time", "current_timestamp"];
 
-/// The functions of dates and times, with the least number of arguments with which the result depends on the arguments alone.
+/// The functions of dates and times. From this number of arguments on, the result depends on the arguments alone.
 const WITH_ARGUMENTS: [(&str, usize); 7] = [
     ("date", 1),
     ("datetime", 1),
@@ -45,7 +45,7 @@ const TABLE: &str = "\"sqluice present time\"";
 pub(crate) struct Declared<'a> {
     /// The generated columns: the number, the expression, and `true` if the column is STORED.
     pub(crate) generated: Vec<(usize, &'a str, bool)>,
-    /// The CHECKs.
+    /// The conditions of the CHECKs.
     pub(crate) checks: Vec<&'a str>,
     /// The terms and the WHERE of each index. Terms that are columns can be left out.
     pub(crate) indexes: Vec<(&'a [String], Option<&'a str>)>,
@@ -147,7 +147,8 @@ impl PresentTime {
         Ok(Some(PresentTime { suspects, target, values, columns: named }))
     }
 
-    /// Returns the first row that SQLite refuses because of the present time, with its message and the columns that may be the reason.
+    /// Returns the first row that SQLite refuses because of the present time, SQLite's message, and the columns that may be the reason.
+    /// Returns `None` if SQLite refuses no row for this reason.
     ///
     /// # Errors
     /// If SQLite fails for another reason than a row.
@@ -178,7 +179,8 @@ impl PresentTime {
         Ok(None)
     }
 
-    /// Inserts rows. Returns the message if SQLite refuses a row, if it is about the present time.
+    /// Inserts rows, and deletes them again. If SQLite refuses a row, returns as the inner error SQLite's message, or `None` if the reason
+    /// is not the present time.
     fn refusal(
         &self,
         evaluator: &Evaluator,

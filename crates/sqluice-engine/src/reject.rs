@@ -75,10 +75,10 @@ impl Rejected {
     }
 }
 
-/// The least number of rows of an input that ends the run if at least nine tenths of them are bad.
+/// An input with at least this number of rows ends the run if at least nine tenths of its rows are bad.
 const JUDGED_ROWS_MIN: u64 = 20;
 
-/// The number of bad rows of an input above which they end the run if they outnumber the good rows.
+/// An input with more bad rows than this number ends the run if it has more bad rows than good ones.
 const OUTNUMBERING_MIN: u64 = 100;
 
 #[derive(Debug)]

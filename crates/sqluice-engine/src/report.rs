@@ -45,9 +45,9 @@ pub struct Report {
     pub checksum: String,
     /// The kind of I/O that wrote the pages: `direct`, `buffered`, `discarded` or `sqlite`.
     pub output: &'static str,
-    /// The effect of the run on a database that existed before.
+    /// The effect of the run on a database that existed before; `None` if the run created a new database.
     pub existing: Option<ExistingReport>,
-    /// The content of the database that was replaced.
+    /// The content of the database that was replaced; `None` if none was.
     pub replaced: Option<Replaced>,
     /// The method by which the run replaced the database; `None` if it replaced none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,7 +206,6 @@ impl Report {
     }
 }
 
-/// Returns the report of a table.
 fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict) -> TableReport {
     let (ignored, none) = (written.ignored, Some(0));
     let (updated, replaced, ignored) = match (plan.action, plan.write_path, on_conflict) {
@@ -254,7 +253,7 @@ pub struct ExistingReport {
     pub pages_before: u32,
     /// The number of pages written directly. The number of pages that SQLite wrote is unknown.
     pub pages_written: u64,
-    /// The full-text tables that got the terms of new rows without their triggers.
+    /// The full-text tables whose indexes got the terms of new rows directly, without the triggers that would add them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub full_text: Vec<String>,
     /// The full-text tables that did not get the new rows of their tables, as no trigger adds them.

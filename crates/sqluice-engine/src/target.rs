@@ -38,9 +38,9 @@ pub struct TargetSnapshot {
 pub struct TableSnapshot {
     /// The largest rowid; `None` if the table has no rows, or no name means the rowid.
     pub largest_rowid: Option<i64>,
-    /// The first bytes of the last text of each TEXT column, if known.
+    /// For each column of the table: the first bytes of its last text, if the column has TEXT affinity and one of the last rows a text.
     pub last_texts: Vec<Option<String>>,
-    /// The largest possible number of rows, from the range of rowids.
+    /// The largest possible number of rows, from the range of rowids; `None` if it is unknown.
     pub(crate) rows_max: Option<u64>,
     /// `true` if the table has triggers.
     pub(crate) triggers: bool,
@@ -153,7 +153,7 @@ impl TargetSnapshot {
                 }
             }
             if own.is_virtual {
-                // The schema's table is used, as it shows if the new rows have rowids. The existing virtual table does not show this.
+                // The table of `schema` is used, because it shows if the new rows have rowids. The existing virtual table does not.
                 tables.push(table);
                 continue;
             }

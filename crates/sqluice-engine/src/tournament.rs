@@ -10,8 +10,9 @@
 //!
 //! When the winning stream moves to its next item, this item is compared only with the losers on the path from the stream to the root.
 //!
-//! A stream that wins repeatedly is likely to win again: it is then compared only with the first of all other streams, which does not
-//! change while it wins. So if items come in long runs from one stream, each item costs one comparison instead of one per level.
+//! A stream that has won repeatedly is likely to win again. As long as it wins, no other stream moves, so the smallest item of all other
+//! streams stays the same, and the winner's next item is compared only with that item. So if items come in long runs from one stream, each
+//! item costs one comparison instead of one per level.
 
 /// The number of consecutive wins after which a stream is expected to win again.
 const RUN_MIN: u32 = 4;
@@ -23,7 +24,7 @@ pub(crate) struct Tournament {
     tree: Vec<u32>,
     /// The number of consecutive wins of the winner.
     wins: u32,
-    /// The first of all other streams, while the winner is expected to win again.
+    /// The stream with the smallest item of all streams but the winner; `None` unless the winner is expected to win again.
     second: Option<u32>,
 }
 
@@ -57,8 +58,8 @@ impl Tournament {
         }
     }
 
-    /// Returns `true` if the winner, with its new item, is expected to win again and does. `is_less` may be a fast comparison that only
-    /// sometimes returns `true`.
+    /// Returns `true` if the winner was expected to win again, and its new item does win. `is_less` may be a fast comparison that returns
+    /// `false` if it can't tell.
     #[inline]
     pub(crate) fn goes_on(&self, is_less: impl Fn(usize, usize) -> bool) -> bool {
         self.second.is_some_and(|second| is_less(self.winner(), second as usize))
@@ -90,7 +91,8 @@ impl Tournament {
         }
     }
 
-    /// Returns the stream with the first item besides the winner: one of the streams that lost to the winner.
+    /// Returns the stream with the smallest item of all streams but the winner, or `None` if there is no other stream. It is one of the
+    /// losers on the path from the winner to the root.
     fn first_of_others(&self, is_less: impl Fn(usize, usize) -> bool) -> Option<u32> {
         let mut node = self.leaf_parent(self.winner());
         let mut first: Option<u32> = None;

@@ -1,13 +1,14 @@
 //! Verifies a source while its trees are copied.
 //!
 //! ```text
+//!            what must hold                                        type that checks it
 //!  pages     each used once by all trees that are read             Claims
 //!  records   header and values describe the record to its end      Records
 //!  sums      entries of an index == entries that the rows demand   Totals of both, compared when all trees are read
 //! ```
 //!
-//! A tree that is copied leaf by leaf is verified during the copy ([`Piece`](crate::trees)). Other trees, whose entries interleave with
-//! other trees, are sorted, or are inserted by SQLite, are read once more for the verification (`Verification::read`).
+//! A tree that is copied leaf by leaf is verified during the copy ([`Piece`](crate::trees)). Trees whose entries are merged with those of
+//! other trees, sorted, or inserted by SQLite are read once more for the verification (`Verification::read`).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +32,7 @@ const PART_BYTES: usize = 1 << 20;
 pub struct Verification<'a> {
     snapshot: &'a Snapshot,
     tables: Vec<Table>,
-    /// The numbers of the table and the index of each tree, by its name in lower case.
+    /// For each tree, by its name in lower case: the position of its table in `tables`, and, for an index, its position in the table.
     places: HashMap<String, (usize, Option<usize>)>,
     state: Mutex<State>,
 }

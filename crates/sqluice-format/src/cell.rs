@@ -31,7 +31,7 @@
 use crate::page::Geometry;
 use crate::varint;
 
-/// Bytes of a page number within a cell or an overflow page.
+/// The size in bytes of a page number within a cell or an overflow page.
 pub const PAGE_NUMBER_BYTES: usize = 4;
 
 /// The smallest number of bytes that a cell takes on a page: a freed cell must leave room for a freeblock.

@@ -8,7 +8,7 @@
 //!  16      2   page size, 65536 as 1                   48     4   suggested cache size
 //!  18      1   write version: 1, rollback journal      52     4   largest root page, when auto_vacuum
 //!  19      1   read version: 1                         56     4   text encoding: 1, UTF-8
-//!  20      1   reserved bytes a page                   60     4   user version
+//!  20      1   reserved bytes of each page             60     4   user version
 //!  21      3   payload fractions: 64, 32, 32           64     4   incremental vacuum: 0
 //!  24      4   change counter                          68     4   application id
 //!  28      4   pages in the file                       72    20   zeros

@@ -1,7 +1,7 @@
 //! The SQLite file format: bytes in, bytes out.
 //!
 //! This crate does no I/O, starts no threads and depends on no other crate. The caller owns the buffers; this crate decides their content.
-//! Modules, from the bottom up, each using only modules above it in this list:
+//! The modules, the lowest layer first. Each module uses only modules that come before it in this list:
 //!
 //! | module | content | [file format](https://www.sqlite.org/fileformat2.html) |
 //! |---|---|---|

@@ -7,7 +7,7 @@
 //!  +----------+---------------+------------------+----------------+--------+
 //!  | header   | cell pointers | unallocated      | cells          | reserv.|
 //!  +----------+---------------+------------------+----------------+--------+
-//!              2 bytes a cell  (zeros)            last ... first
+//!              2 bytes each    (zeros)            last ... first
 //!
 //!  header: OFFSET SIZE
 //!           0      1    kind: 2, 5 interior (index, table), 10, 13 leaf (index, table)
@@ -47,7 +47,7 @@ impl PageSize {
         if bytes.is_power_of_two() && bytes >= 512 && bytes <= 65536 { Some(PageSize(bytes)) } else { None }
     }
 
-    /// Parses the two bytes at offset 16 of the database header: 65,536 is stored as 1.
+    /// Parses the two bytes at offset 16 of the database header: 65,536 is stored as 1. Returns `None` if they are no valid page size.
     pub const fn from_header(stored: u16) -> Option<PageSize> {
         PageSize::new(if stored == 1 { 65536 } else { stored as u32 })
     }
@@ -151,7 +151,7 @@ pub enum PageKind {
 }
 
 impl PageKind {
-    /// Returns the kind for the first byte of a page header.
+    /// Returns the kind for the first byte of a page header, or `None` if no kind has this number.
     pub const fn from_byte(byte: u8) -> Option<PageKind> {
         match byte {
             2 => Some(PageKind::InteriorIndex),

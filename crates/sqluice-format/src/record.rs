@@ -213,7 +213,7 @@ pub enum ShiftError {
 const SHIFTS_MAX: usize = 4;
 
 /// Appends a record to `out`, with a number added to the integers in some of its fields. `shifts` must ascend by field. NULL stays NULL.
-/// Other values are copied unseen.
+/// Fields without a shift are copied unseen.
 ///
 /// # Errors
 /// When the number can't be added. `out` may then have additional bytes.

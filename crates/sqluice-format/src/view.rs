@@ -91,27 +91,28 @@ impl<B: AsRef<[u8]>> PageView<B> {
         self.bytes
     }
 
-    /// Returns the bytes from the start of a cell to the end of the usable bytes.
+    /// Returns the bytes from the start of a cell to the end of the usable bytes, or `None` if the cell does not begin after the cell
+    /// pointers.
     #[inline]
     pub fn cell(&self, index: usize) -> Option<&[u8]> {
         let at = self.cell_at(index)?;
         Some(&self.usable()[at..])
     }
 
-    /// Returns the child before the cell `index` of an interior page. If `index` is the number of cells, returns the right-most child. The
-    /// file may have no such page.
+    /// Returns the page number of the child before the cell `index` of an interior page. If `index` is the number of cells, returns the
+    /// right-most child. The file may have no page with this number. Returns `None` if the cell is malformed.
     pub fn child(&self, index: usize) -> Option<u32> {
         let at = if index == self.cells { self.header_at + 8 } else { self.cell_at(index)? };
         self.usable().get(at..)?.first_chunk().copied().map(u32::from_be_bytes)
     }
 
-    /// Returns the largest rowid below the child before the cell, on an interior page of a table.
+    /// Returns the largest rowid below the child before the cell, on an interior page of a table, or `None` if the cell is malformed.
     pub fn interior_rowid(&self, index: usize) -> Option<i64> {
         let (rowid, _) = varint::read(self.cell(index)?.get(PAGE_NUMBER_BYTES..)?)?;
         Some(rowid as i64)
     }
 
-    /// Returns the entry of a cell: an entry of a leaf, or a divider of an index.
+    /// Returns the entry of a cell: an entry of a leaf, or a divider of an index. Returns `None` if the entry does not fit the page.
     #[inline]
     pub fn entry(&self, index: usize) -> Option<CellView> {
         let at = self.cell_at(index)?;
@@ -152,7 +153,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         self.geometry.usable_bytes()
     }
 
-    /// Returns the payload size that a cell states, in bytes.
+    /// Returns the payload size that a cell states, in bytes, or `None` if the cell is malformed.
     pub(crate) fn payload_bytes(&self, index: usize) -> Option<u64> {
         let at = self.cell_at(index)? + if self.kind.is_leaf() { 0 } else { PAGE_NUMBER_BYTES };
         self.varint(at).map(|(bytes, _)| bytes)
@@ -233,7 +234,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         content + cell_bytes + free + fragmented == page.len()
     }
 
-    /// Returns the offset of a cell, which is behind the cell pointers.
+    /// Returns the offset of a cell, or `None` if it is not between the cell pointers and the end of the usable bytes.
     #[inline]
     fn cell_at(&self, index: usize) -> Option<usize> {
         let pointer = self.pointers() + index * CELL_POINTER_BYTES;
@@ -257,7 +258,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         self.pointers() + self.cells * CELL_POINTER_BYTES
     }
 
-    /// Returns the varint at a byte, and its size.
+    /// Returns the varint at a byte, and its size, or `None` if the varint does not end within the usable bytes.
     #[inline]
     fn varint(&self, at: usize) -> Option<(u64, usize)> {
         match self.usable().get(at)? {

@@ -66,7 +66,7 @@ pub(crate) struct Comments<'a> {
 }
 
 impl<'a> Comments<'a> {
-    /// Returns the comment of a column.
+    /// Returns the `gen:` comment of a column, if it has one.
     pub(crate) fn of(&self, table: &str, column: &str) -> Option<&Comment<'a>> {
         let place = self.places.get(&(table.to_ascii_lowercase(), column.to_ascii_lowercase()))?;
         Some(&self.list[*place])
@@ -175,7 +175,7 @@ enum Owner {
 }
 
 impl Owner {
-    /// Returns the name of the table.
+    /// Returns the name of the table, or `None` if the comment belongs to no table.
     fn table(self) -> Option<String> {
         match self {
             Owner::Column { table, .. }
@@ -259,7 +259,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Parses `table` or `schema.table`.
+    /// Parses `table` or `schema.table`. Returns the name of the table.
     fn table_name(&mut self) -> Option<String> {
         let mut name = self.peek()?.name(self.sql)?;
         self.next += 1;

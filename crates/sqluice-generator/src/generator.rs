@@ -1,9 +1,9 @@
 //! The generator of a column's values, and its inputs.
 //!
 //! ```text
-//!  fill       rows first..first + count, in vector loops            used for every table
-//!  fill_at    rows in any order                                     used by ref() on the parent's column
-//!  nth        value i of a numbered domain                          used by distinct() and ascending()
+//!  fill       rows first..first + count, in vector loops            for the rows of every table
+//!  fill_at    rows in any order                                     for example for ref(), which takes values of parent rows
+//!  nth        value i of a numbered domain                          for example for distinct() and ascending()
 //! ```
 //!
 //! Invariant: a row's value does not depend on which other rows are generated with it. A generator's only inputs are its key,
@@ -233,8 +233,8 @@ pub(crate) trait Domain {
     }
 }
 
-/// A generator of values from shares. Each row has a share, a number from 0 to 2^64, and the shares of all rows are evenly spread. So a
-/// value that is chosen for a twentieth of the shares has exactly a twentieth of the rows, not approximately.
+/// A generator of values from shares. Each row has a share, a number from 0 to 2^64 - 1, and the shares of all rows are evenly spread. So a
+/// value that is chosen for a twentieth of the shares has a twentieth of the rows, up to about one row in ten thousand.
 pub(crate) trait ByShare {
     /// Generates the values of these rows, [`ROWS_MAX`] at most, from their shares.
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()>;

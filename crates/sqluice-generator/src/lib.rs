@@ -9,12 +9,15 @@
 //! Invariants: every value is a function of (seed, table, column, row number), so any part can be generated on any core
 //! or machine, in any order. A [`Spec`] is plain data: building, checking and printing a spec generates no values.
 //!
-//! Modules, from the bottom up; each uses only those above it in this list:
+//! The modules, the lowest layer first. Each module uses only modules that come before it in this list:
 //!
-//! * `random`, `vector`: random numbers and buffers for values; `moves`: values taken from other rows; `literal`, `parse`, `comments`: the language
-//! * `generator`: the trait of the generators of columns; `names`: columns that expressions name; `functions`: the functions of the language
+//! * `random`, `vector`: random numbers and buffers for values; `moves`: values taken from other rows; `literal`, `parse`, `comments`: the
+//!   language
+//! * `generator`: the trait of the generators of columns; `names`: columns that expressions name; `functions`: the functions of the
+//!   language
 //! * `sqlite_rows`: rows for SQLite; `table`, `table_spec`: a generated table and the spec of a table
-//! * `defaults`: expressions derived from the schema; `spec`: the spec of a schema; `settle`: makes rows satisfy constraints; `parents`: foreign keys that need no check
+//! * `defaults`: expressions derived from the schema; `spec`: the spec of a schema; `settle`: makes rows satisfy constraints; `parents`:
+//!   foreign keys that need no check
 //! * `mask`: values that replace those of an existing database
 //! * `preset`, `preview`: built-in schemas and sample rows
 //!

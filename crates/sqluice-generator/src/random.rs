@@ -4,7 +4,7 @@
 //!  word(i) = fold(s, s ^ SECRET)   where s = key + i * STEP   and   fold(a, b) = low(a * b) ^ high(a * b)
 //! ```
 //!
-//! This is wyrand with an explicit counter (one multiplication a word; it passes BigCrush and PractRand). A key is
+//! This is wyrand with an explicit counter (one multiplication for each word; it passes BigCrush and PractRand). A key is
 //! the hash of (seed, table, column), or the child of another key: streams are windows of one sequence of 2^64 words,
 //! at unrelated positions.
 //!

@@ -121,7 +121,8 @@ impl Spec {
     }
 }
 
-/// Returns the row count of each table that the schema's comments state: `-- rows: 10k` between the parentheses of its CREATE TABLE.
+/// Returns for each table the row count that the schema's comments state: `-- rows: 10k` between the parentheses of its CREATE TABLE. An
+/// element is `None` if the table has no such comment.
 pub fn stated_rows(schema: &Schema) -> Vec<Option<u64>> {
     let stated = row_counts(&schema.sql);
     // If a table has several such comments, the last one is used.

@@ -39,7 +39,7 @@ pub struct GeneratedTable {
 pub(super) struct Filler {
     pub(super) key: Key,
     pub(super) generator: Arc<dyn Generate>,
-    /// The rows that take the value of another row, so that all rows satisfy the constraints.
+    /// The rows that take the value of another row so that all rows satisfy the constraints; `None` if no row does.
     pub(super) moved: Option<Arc<Moved>>,
 }
 

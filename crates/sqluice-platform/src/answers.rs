@@ -30,13 +30,13 @@ pub enum Stream {
 /// The processor, the memory and the system.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The name of the processor.
+    /// The name of the processor, if known.
     pub cpu: Option<String>,
-    /// The size of the memory in bytes.
+    /// The size of the memory in bytes, if known.
     pub memory_bytes: Option<u64>,
     /// The name and version of the system.
     pub kernel: String,
-    /// The average number of running and runnable processes in the last minute.
+    /// The average number of running and runnable processes in the last minute, if known.
     pub load: Option<f64>,
 }
 

@@ -8,7 +8,7 @@
 //!    └─ windows
 //! ```
 //!
-//! Modules, from the bottom up, each using only modules above it in this list:
+//! The modules, the lowest layer first. Each module uses only modules that come before it in this list:
 //!
 //! * `answers`: the types of results
 //! * `unix`: code that Linux and macOS share; `linux`, `macos`, `windows`: code for a single system

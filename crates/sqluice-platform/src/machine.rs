@@ -10,7 +10,7 @@ pub fn here() -> Machine {
     system::machine::here()
 }
 
-/// Returns the type of the file system that contains `folder`, and its device.
+/// Returns the type of the file system that contains `folder`, such as `ext4`, and its device, or `None` if they are unknown.
 pub fn mount(folder: &Path) -> Option<(String, String)> {
     system::machine::mount(folder)
 }

@@ -16,12 +16,12 @@ pub fn advise_large<T>(vec: &mut Vec<T>) {
     system::memory::advise_large(vec);
 }
 
-/// Returns the number of bytes of memory that the process has now.
+/// Returns the number of bytes of memory that the process has now, or `None` if the system does not tell.
 pub fn of_process() -> Option<u64> {
     system::memory::of_process()
 }
 
-/// Returns the peak number of bytes of memory that the process had.
+/// Returns the peak number of bytes of memory that the process had, or `None` if the system does not tell.
 pub fn peak_of_process() -> Option<u64> {
     system::memory::peak_of_process()
 }

@@ -20,6 +20,7 @@ pub fn fault(error: &io::Error) -> Option<Fault> {
 }
 
 /// Returns the reason why the system can't have a file with this name, or would misread the name: reserved names, alternate streams.
+/// Returns `None` if the name is right.
 pub fn refused_component(component: &[u8]) -> Option<&'static str> {
     system::tree::refused_component(component)
 }

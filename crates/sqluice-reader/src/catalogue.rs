@@ -51,7 +51,7 @@ pub struct StoredTree {
     pub kind: Kind,
     /// The order of the entries; `None` for rowid tables, and if the order is unknown.
     pub order: Option<KeyOrder>,
-    /// The reason why the order of entries is unknown.
+    /// The reason why the order of entries is unknown, if it is.
     pub unknown_order: Option<String>,
 }
 
@@ -257,7 +257,7 @@ fn list(connection: &Connection) -> rusqlite::Result<Vec<Listed>> {
     listed.collect()
 }
 
-/// A column of an index.
+/// The properties of a column on which the order of a b-tree depends: of an index or of a WITHOUT ROWID table.
 struct Column {
     collation: String,
     descending: bool,

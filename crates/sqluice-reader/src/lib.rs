@@ -7,7 +7,7 @@
 //!                                         all others: from the file, on all cores
 //! ```
 //!
-//! Modules, from the bottom up, each using only modules above it in this list:
+//! The modules, the lowest layer first. Each module uses only modules that come before it in this list:
 //!
 //! * [`descriptor`]: files that stay open as long as any part of the process reads them
 //! * [`at_rest`]: files that are read without locks

@@ -51,7 +51,7 @@ pub struct FileView<'a> {
     pub path: &'a Path,
     /// The size of all pages.
     pub file_bytes: u64,
-    /// The maximum reading time.
+    /// The maximum reading time; `None` for no limit.
     pub limit: Option<Limit>,
     /// The check that shows whether the file has changed, if the file is read without locks.
     pub at_rest: Option<&'a AtRest>,

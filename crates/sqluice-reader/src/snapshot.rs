@@ -103,7 +103,8 @@ pub struct Snapshot {
     at_rest: Option<AtRest>,
     /// The root pages of tables, once they have been read.
     pub(crate) roots: OnceLock<HashMap<String, u32>>,
-    /// The owner of a temporary file, which removes the file. The field is dropped after the connection and the descriptor.
+    /// The owner of the temporary file to which the database was fetched, if it was: its drop removes the file. The field is dropped after
+    /// the connection and the descriptor.
     fetched: Option<Box<dyn Any + Send + Sync>>,
 }
 

@@ -1,6 +1,6 @@
 //! Stores of blobs and of entities.
 //!
-//! Modules, from the bottom up, each using only modules above it in this list:
+//! The modules, the lowest layer first. Each module uses only modules that come before it in this list:
 //!
 //! * [`deflate`]: files deflated as in SQLite archives
 //! * [`blob_store`]: blobs by key; [`entity_store`]: typed objects, one table per type

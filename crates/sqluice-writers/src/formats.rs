@@ -59,7 +59,7 @@ pub static TSV: OutputFormat = OutputFormat {
     encoder: Encoder::Text(TextFormat::Csv { delimiter: b'\t' }),
 };
 
-/// JSON objects, one a line.
+/// JSON objects, one on each line.
 pub static NDJSON: OutputFormat = OutputFormat {
     name: "ndjson",
     words: "NDJSON",

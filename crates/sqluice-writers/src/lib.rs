@@ -4,7 +4,7 @@
 //!  Source ──> parts ──> threads: decode, encode, compress ──> pieces ──> in order ──> one file
 //! ```
 //!
-//! Modules, from the bottom up; each uses only those above it in this list:
+//! The modules, the lowest layer first. Each module uses only modules that come before it in this list:
 //!
 //! * [`in_order`]: parts encoded on all cores, pieces in the order of their parts
 //! * [`digits`]: numbers as text; [`dates`]: text as dates; [`compression`]: gzip and zstd, piece by piece

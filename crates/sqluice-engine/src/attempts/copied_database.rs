@@ -646,8 +646,8 @@ fn with_root(record: &[u8], root_page: u32) -> Option<Vec<u8>> {
     Some(record)
 }
 
-/// Lets SQLite copy the database at `from` to the empty file `to` with VACUUM INTO. The copy has the mode `auto_vacuum`. Returns its number
-/// of pages.
+/// Lets SQLite copy the database at `from` to the empty file `to` with VACUUM INTO. The copy has the mode `auto_vacuum`. Returns the number
+/// of pages of the copy.
 fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Result<u32> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|error| Error::read(path, error));
     let (from, to): (PathBuf, PathBuf) = (absolute(from)?, absolute(to)?);
@@ -667,7 +667,7 @@ fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Resu
         let code_is_general = error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown);
         let error = failed(error, "write the copy");
         match code_is_general {
-            // The usual cause of this error is a collation or function that only the application that made the database defines.
+            // The usual cause of this error is a collation or function that only the database's own application defines.
             true => error.hint(message![
                 Setting::AutoVacuum.to("none"),
                 " makes the copy without SQLite, so that the application's functions and collations are not needed"

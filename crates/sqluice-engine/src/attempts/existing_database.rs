@@ -294,7 +294,7 @@ fn change(transaction: &Transaction<'_>, plan: &TablePlan) -> Result<()> {
     plan.alter.iter().try_for_each(|sql| transaction.execute(sql))?;
     if plan.action == Action::Replace {
         refuse_cascade(transaction.connection(), &plan.name)?;
-        // Foreign keys are checked only at the commit, because rows that are deleted now may be inserted again before.
+        // Foreign keys are checked only at the commit, because rows that are deleted now may be inserted again until then.
         transaction.execute("PRAGMA defer_foreign_keys = ON")?;
         transaction.delete_rows(&plan.name)?;
     }

@@ -156,7 +156,8 @@ fn not_written(target: &Path) -> Error {
 
 /// Returns the numbers of the tables in the order in which [`write()`] reads their rows.
 pub fn reading_order(plan: &Plan) -> Vec<usize> {
-    // A new database first gets the rows that SQLite inserts from a scratch database; an existing one gets them last.
+    // For a new database, the rows that SQLite inserts are read first, into a temporary database. For an existing database, they are read
+    // last.
     let (last, is_last) = match plan.existing {
         None => (WritePath::Sqlite, false),
         Some(_) => (WritePath::Insert, true),

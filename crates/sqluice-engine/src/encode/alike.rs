@@ -68,7 +68,8 @@ impl Head {
     fn write(&mut self, mut cells: &mut [u8], cell_bytes: usize, first_rowid: i64) {
         let mut rowid = first_rowid;
         while !cells.is_empty() {
-            // `alike` is the number of rowids that differ only in the lowest seven bits: the last byte of a varint of less than nine bytes.
+            // `alike` is the number of rowids from `rowid` on that differ only in their lowest seven bits. In a varint of less than nine
+            // bytes, these are the last byte.
             let alike = if varint::len(rowid as u64) == 9 { 1 } else { 128 - (rowid & 127) as usize };
             let rest = cells.len().saturating_sub(alike * cell_bytes);
             let (others, group) = cells.split_at_mut(rest);

@@ -1,4 +1,5 @@
-//! Computes the entries of indexes from rows that a table has already, to be compared with the entries that the indexes have.
+//! Computes, for `sqluice check`, the entries that indexes should have, from the rows of their table. The caller compares them with the
+//! stored entries.
 //!
 //! ```text
 //!  rows in records ──> batch ──> SQLite evaluates (as for new rows) ──> | lower(b) | rowid |    the values of each entry

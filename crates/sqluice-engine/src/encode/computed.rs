@@ -72,7 +72,7 @@ pub(super) struct Computed {
 struct Group {
     query: Query,
     results: Vec<Output>,
-    /// The position in [`Computed::kept`] of the rows for which the filter is true.
+    /// The position in [`Computed::kept`] of the rows for which the filter is true; `None` for the group of the indexes that have all rows.
     kept: Option<usize>,
 }
 
@@ -146,7 +146,7 @@ pub(super) struct Completed<'a> {
 pub(crate) struct IndexPlace {
     /// The column of the first computed term of the key; further ones follow it.
     pub(crate) first_term: usize,
-    /// The position of a partial index's rows in [`Completed::kept`].
+    /// The position of the index's rows in [`Completed::kept`]; `None` if the index has all rows.
     pub(crate) kept: Option<usize>,
 }
 

@@ -90,8 +90,8 @@ fn plain_ints<'a>(batch: &Batch<'a>, column: usize) -> Option<&'a [i64]> {
     }
 }
 
-/// Returns the rowids in the column that is another name for the rowid, if it has other values than integers. Refuses values that are no
-/// rowids.
+/// Sets `rowids` to the rowids in the column that is another name for the rowid: an integer, or NULL for the next rowid. Values that are no
+/// rowids go to `refused`. If the column has only integers, `rowids` stays empty.
 fn rowids(
     batch: &Batch<'_>,
     alias: rowid::Alias<'_>,

@@ -86,7 +86,7 @@ impl Field {
 /// An encoder of records for a sorter, with its buffer.
 pub(crate) struct Entries<'s> {
     fields: Vec<Field>,
-    /// The position of a partial index's rows in [`Completed::kept`](super::computed::Completed::kept).
+    /// The position of the index's rows in [`Completed::kept`](super::computed::Completed::kept); `None` if the index has all rows.
     kept: Option<usize>,
     buffer: Buffer<'s>,
     /// The serial types of the current row.

@@ -100,9 +100,9 @@ struct ColumnRules {
     name: String,
     affinity: Affinity,
     not_null: bool,
-    /// The type of the column in a STRICT table.
+    /// The type of the column, if the table is STRICT.
     strict: Option<StrictType>,
-    /// The kind of a generated column.
+    /// `STORED` or `VIRTUAL`, if the column is generated.
     generated: Option<Generated>,
 }
 
@@ -408,7 +408,7 @@ fn on_page<'s, 'a>(rules: &[ColumnRules], stored: &'s [Stored<'a>]) -> Cow<'s, [
 }
 
 /// Returns the stored form of the columns of a batch. Values that can't be stored go to `refused`. The record has NULL for the column that
-/// is another name for the rowid; what is computed is added later.
+/// is another name for the rowid; computed columns are added later.
 fn store<'a>(
     columns: &[ColumnRules],
     scratch: &'a mut [Scratch],

@@ -1,8 +1,8 @@
 //! Rowids from a column that is another name for the rowid.
 //!
 //! SQLite replaces NULL by one more than the largest rowid so far. A worker that encodes a part of the input does not know the rows before
-//! this part, so NULL means the number of the row here, counted from 1. Both are the same if each row before has its number as rowid. If
-//! not, NULL is refused. So the result does not depend on the division of the input into parts.
+//! this part, so it replaces NULL by the number of the row, counted from 1. Both rules give the same rowid if the rowid of each earlier row
+//! is the row's number. Otherwise NULL is refused. So the result does not depend on the division of the input into parts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -104,7 +104,8 @@ pub(super) fn of_alias_in_any_order<'a>(
     Ok((Rowids::Each(given), seen))
 }
 
-/// Returns the rowid after the largest rowid. AUTOINCREMENT never continues from a negative rowid.
+/// Returns the rowid after the largest rowid, or `None` if `largest` is the largest possible rowid. The first rowid of a table is 1.
+/// AUTOINCREMENT never continues from a negative rowid.
 fn next_of(largest: Option<i64>, alias: Alias<'_>) -> Option<i64> {
     match largest {
         None => Some(1),

@@ -15,7 +15,7 @@ use sqluice_platform::positioned::Positioned;
 
 use crate::output::Direct;
 
-/// The file of a database.
+/// The file of a database, through which pages are read and written beside SQLite.
 #[derive(Debug)]
 pub(super) enum DatabaseFile {
     /// A descriptor that this crate has opened.

@@ -137,8 +137,9 @@ const LAST_ROWS: usize = 100;
 /// The largest number of bytes that are read of a text: the text serves to recognise timestamps, which are shorter.
 const LAST_BYTES: usize = 40;
 
-/// Reads the last text of each column that has TEXT affinity: it shows the notation of timestamps that new rows follow. A read error gives
-/// no text: a run that needs the text meets the same error, and reports it.
+/// Reads, for each column of the table, the last text: it shows the notation of timestamps that new rows follow. Returns `None` for a
+/// column without TEXT affinity, without a text in the last [`LAST_ROWS`] rows, or that can't be read. A run that needs the text reports
+/// the error.
 fn last_texts(connection: &Connection, table: &Table) -> Vec<Option<String>> {
     let order = rowid_in_sql(table).map_or(String::new(), |rowid| format!(" ORDER BY {rowid} DESC"));
     let last = |column: &Column| {

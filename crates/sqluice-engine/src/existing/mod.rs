@@ -240,8 +240,8 @@ impl Existing {
         })
     }
 
-    /// Returns the reason why pages can't be written into a database of this kind, in any state: a sentence for the plan. A transaction
-    /// knows the state of the database, too: see [`Transaction::obstacle`].
+    /// Returns the reason, a sentence for the plan, why pages can't be written into a database of this kind, in any state; `None` if the
+    /// kind is no obstacle. Its present state may be one: see [`Transaction::obstacle`].
     ///
     /// # Errors
     /// If SQLite can't read it.

@@ -1,8 +1,9 @@
 //! Writes rows as pages in a transaction that the caller has begun on its own connection. The caller also ends the transaction.
 //!
 //! ```text
-//!  caller     BEGIN IMMEDIATE        CREATE TABLE, any SQL                     any SQL         COMMIT, or
-//!  engine                    begin                          plan, write, leave                 OpenTransaction::roll_back
+//!           time ──>
+//!  caller   BEGIN IMMEDIATE         CREATE TABLE, any SQL                                  any SQL, then COMMIT or roll_back
+//!  engine                    join                          plan_rows, write_rows, leave
 //! ```
 //!
 //! * The connection keeps its PRAGMAs, temporary objects and attached databases. If one of them is in the way of pages, this is an
@@ -52,7 +53,7 @@ impl TableRows {
     }
 }
 
-/// A transaction with pages, which the engine has left to its caller.
+/// An open transaction into which the engine has written pages. The caller ends it.
 #[derive(Debug)]
 #[must_use]
 pub struct OpenTransaction {
@@ -131,8 +132,8 @@ fn has_vfs(connection: &Connection) -> bool {
 }
 
 impl Transaction<'_> {
-    /// Returns the reason why pages can't be written by this connection, as a sentence: a reason that [`Transaction::obstacle`] returns, or
-    /// a setting or a temporary object of the connection. Called before anything is changed.
+    /// Returns the reason, as a sentence, why pages can't be written by this connection, or `None` if they can. The reason is one that
+    /// [`Transaction::obstacle`] returns, or a setting or a temporary object of the connection. Called before anything is changed.
     ///
     /// # Errors
     /// If a query fails.

@@ -255,7 +255,7 @@ impl Transaction<'_> {
         self.connection().query_row(&sql, [], |row| row.get(0)).map_err(|error| self.failed(error, "read"))
     }
 
-    /// Returns the largest rowid that an AUTOINCREMENT table has ever had.
+    /// Returns the largest rowid that an AUTOINCREMENT table has ever had, or `None` if the table never had a row.
     fn sequence(&self, table: &Table) -> Result<Option<i64>> {
         let sql = "SELECT max(CAST(seq AS INTEGER)) FROM main.sqlite_sequence WHERE name = ?1";
         self.connection()

@@ -50,7 +50,7 @@ impl Failure<'_> {
         }
     }
 
-    /// Returns the refused row, counted from 0, and SQLite's error for this row alone.
+    /// Returns the refused row, counted from 0, and SQLite's error for this row alone, or `None` if SQLite accepts the row alone.
     fn find(&self) -> rusqlite::Result<Option<(usize, rusqlite::Error)>> {
         let mut range = self.connection.prepare(&self.statements.range)?;
         if self.statements.fails_half_done {

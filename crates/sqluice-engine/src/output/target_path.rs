@@ -37,7 +37,7 @@ impl TargetPath {
         self.folder.join(&self.file_name)
     }
 
-    /// Returns the path of a sidecar file.
+    /// Returns the path of the file whose name is this name and a suffix, such as `-wal`.
     pub fn sibling(&self, suffix: &str) -> PathBuf {
         let mut name = self.file_name.clone();
         name.push(suffix);

@@ -202,7 +202,8 @@ impl WholeFile {
         }
     }
 
-    /// Gives the file its name, but does not make the name durable. Returns the folder of the file, which the caller syncs.
+    /// Gives the file its name, but does not make the name durable. Returns the folder of the file, which the caller syncs, or `None` if
+    /// the file had its name from the start, such as a pipe.
     pub(super) fn give_name(&mut self) -> Result<Option<Arc<InFolder>>> {
         self.complete()?;
         let Some(Unnamed { temporary, target, folder }) = &self.unnamed else { return Ok(None) };

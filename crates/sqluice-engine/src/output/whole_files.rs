@@ -20,7 +20,7 @@ pub struct WholeFiles {
     overwrite: bool,
     /// The largest number of complete files that stay open.
     open_max: u64,
-    /// The open folder of the file that was created last. The next file mostly is in the same folder.
+    /// The open folder of the file that was created last, if any. The next file is usually in the same folder.
     folder: Option<Arc<InFolder>>,
     complete: Vec<WholeFile>,
 }

@@ -24,7 +24,7 @@ pub struct ColumnReport {
     /// The numeric type that the column nearly has, and the values that prevent it. `None` if the user declares the type, or if too many
     /// values are no numbers.
     pub missed: Option<MissedType>,
-    /// A value that the declared type changes.
+    /// A value that the declared type changes, if the sample has one.
     pub changed: Option<ChangedText>,
 }
 

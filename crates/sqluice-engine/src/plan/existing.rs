@@ -26,7 +26,7 @@ use crate::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use crate::output::Target;
 use crate::target::{TableSnapshot, TargetSnapshot};
 
-/// The largest number of rows that SQLite inserts into existing pages: a new page for each small load would waste space.
+/// SQLite inserts fewer rows than this into existing pages: a new page for each small load would waste space.
 const FEW_ROWS: u64 = 100;
 
 /// An index is rebuilt if its table grows by at least 1/`GROWTH` of its rows: to insert one entry at its place in the old tree takes about
@@ -39,17 +39,17 @@ const NEAR_CHARS_MIN: usize = 4;
 /// The known properties of the rows that a table will get.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedRows {
-    /// The approximate number of rows.
+    /// The approximate number of rows, if known.
     pub about: Option<u64>,
     /// `true` if the rows have rowids.
     pub with_rowids: bool,
     /// `true` if the rowids ascend, as far as known.
     pub ascending: bool,
-    /// The first rowid.
+    /// The first rowid, if known.
     pub first_rowid: Option<i64>,
     /// The columns that the rows have; `None` for all.
     pub columns: Option<Vec<usize>>,
-    /// A column that the rows lack, and whose DEFAULT SQLite must compute.
+    /// A column that the rows lack and whose DEFAULT SQLite must compute, if any.
     pub computed: Option<String>,
     /// `true` if the table gets new columns for the rows.
     pub adds_columns: bool,

@@ -71,7 +71,7 @@ pub struct Plan {
     /// The full-text tables that SQLite fills from the tables with their text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub full_text: Vec<String>,
-    /// Statements of the caller that SQLite runs after all rows are stored.
+    /// The work that the caller does with SQLite after all rows are stored, if any.
     #[serde(skip)]
     pub last: Option<LastWork>,
     /// `true` if CHECKs are not evaluated: rows that break a CHECK are stored, too.
@@ -137,7 +137,7 @@ pub struct ExistingPlan {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AskedTexts {
     pub(crate) names: Vec<String>,
-    /// `true` if only SQLite knows which rows are new, or how they are indexed.
+    /// `true` if triggers add the new rows, because only SQLite knows which rows are new, or how they are indexed.
     pub(crate) by_triggers: bool,
     /// `true` if old rows are replaced, so that the index is made again.
     pub(crate) is_remade: bool,
@@ -306,7 +306,8 @@ impl Plan {
         }
     }
 
-    /// Returns the new file to write, for checks of an existing file.
+    /// Returns the request for the new database, with which existing files are checked, or `None` if the run discards its pages or writes
+    /// to an existing database.
     pub fn wanted(&self) -> Option<Wanted> {
         let target = self.target.as_ref().filter(|_| self.existing.is_none())?;
         let wanted = Wanted::new(target.clone(), self.replaces);
@@ -398,7 +399,7 @@ impl Memory {
         options.destination.as_ref().map_or(0, |to| to.memory_bytes(options.memory_bytes))
     }
 
-    /// Returns the bytes of all chunks.
+    /// Returns the memory that the chunks of all threads take, in bytes.
     fn chunk_bytes(self, options: &WriteOptions) -> u64 {
         (self.threads * self.chunks_per_worker * options.tuning.chunk_bytes) as u64
     }

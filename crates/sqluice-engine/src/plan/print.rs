@@ -37,7 +37,7 @@ impl TablePlan {
 }
 
 impl Action {
-    /// Describes the effect of the run on an existing table.
+    /// Describes the effect of the run on an existing table; `None` for a new table.
     fn words(self) -> Option<&'static str> {
         match self {
             Action::Make => None,

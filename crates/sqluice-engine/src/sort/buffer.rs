@@ -8,11 +8,14 @@
 //! ```
 //!
 //! Entries of integers and short text are key-only: the buffer has only their keys, in `keys`. So sorting reads no items at scattered
-//! places, and less memory is needed. All keys of a buffer have the same form ([`Form`]). If items have two columns, the keys are short
-//! pairs until a value needs more than 32 bits, and then pairs while all values are integers or NULL. Otherwise the keys are normalized
-//! keys of one word; the first longer key converts all keys to two words. If the first item begins with a UUID, the keys have the form
-//! `Uuid`. An item that fits no longer form converts all keys of the buffer to full items: after UUIDs an item without a UUID, otherwise
-//! the first item that is not key-only.
+//! places, and less memory is needed. All keys of a buffer have the same form ([`Form`]). An item that does not fit this form converts all
+//! keys to the next form to the right that the item fits:
+//!
+//! ```text
+//!  items of two columns            Short ──> Pair ──> Word ──> Words ──> full items     Short, Pair: integers or NULL, of 32 or 64 bits
+//!  other items                                        Word ──> Words ──> full items     Word, Words: normalized keys of 16 or 32 bytes
+//!  the first item begins with a UUID                           Uuid ───> full items     Uuid: a UUID and at most a number or NULL
+//! ```
 
 use std::cmp::Ordering;
 

@@ -5,7 +5,7 @@
 //! ```text
 //!  push ──> Buffer ──sort──> run ┐                    ┌─> range 0, all runs ──> items
 //!  push ──> Buffer ──sort──> run ├──> Sorted, cut ────┼─> range 1, all runs ──> items
-//!           (one a worker)   run ┘    into ranges     └─> ...
+//!           (one per worker) run ┘    into ranges     └─> ...
 //!                             │
 //!                             └── spilled to an unnamed file, unless it is the last of its buffer
 //! ```
@@ -15,7 +15,7 @@
 //! last merge decodes the entries. A *normalized key* is a sequence of bytes that compares like the entry. The *prefix* of an item is the
 //! first 16 bytes of its normalized key.
 //!
-//! Modules, from the bottom up:
+//! Modules, the lowest layer first:
 //!
 //! * `items`: items in memory: their order, their keys, and the cuts into ranges
 //! * `spill`: temporary space on disk. Its own threads write blocks while the next are filled, and read blocks before they are needed

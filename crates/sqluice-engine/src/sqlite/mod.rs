@@ -11,8 +11,8 @@
 //!  analyze       ANALYZE
 //! ```
 //!
-//! Invariant: a failure leaves no sidecar files. The pages of the file may then be in any state, so the file is discarded. So nothing is
-//! synced here, and journals stay in memory. SQLite's temporary files for sorting have no names.
+//! Invariant: a failure leaves no sidecar files (journal or WAL). The pages of the file may then be in any state, so the file is discarded.
+//! So nothing is synced here, and journals stay in memory. SQLite's temporary files for sorting have no names.
 //!
 //! Invariant: freed pages are zeroed, so the written bytes do not depend on earlier contents of memory.
 
@@ -367,7 +367,7 @@ fn sorting_memory(plan: &Plan) -> String {
     format!("PRAGMA cache_size = -{cache_kib}; PRAGMA threads = {threads}")
 }
 
-/// Checks that SQLite left no sidecar files of the database.
+/// Checks that SQLite left no journal and no WAL beside the database.
 fn refuse_siblings(path: &Path) -> Result<()> {
     for suffix in ["-journal", "-wal", "-shm"] {
         let mut sibling = OsString::from(path);

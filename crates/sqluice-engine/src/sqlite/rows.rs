@@ -50,7 +50,7 @@ pub(super) fn staging_table(table: &Table) -> Result<String> {
     Ok(format!("CREATE TABLE {} ({}){strict};\n", quoted(&table.name), columns.join(", ")))
 }
 
-/// Returns the number of records of some tables, including rejected records.
+/// Returns the number of records of some tables, including rejected records, as the total of the progress display.
 pub(super) fn amount<'t>(
     connection: &Connection,
     tables: impl Iterator<Item = &'t Table>,
@@ -194,7 +194,8 @@ fn given(table: &Table) -> impl Iterator<Item = usize> + '_ {
     (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none())
 }
 
-/// Returns the name of the record's number in the staging table.
+/// Returns the name by which SQL can read the rowid of a staging table, which is the number of the record. Returns `None` if columns have
+/// all such names.
 fn staging_rowid(table: &Table) -> Option<&'static str> {
     let taken = |name: &str| given(table).any(|column| table.columns[column].name.eq_ignore_ascii_case(name));
     ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name))

@@ -138,7 +138,7 @@ pub(crate) struct Written {
     /// The number of inserted rows that changed or replaced another row, so that the table did not grow; `None` if the number was not
     /// counted.
     pub(crate) replacing: Option<u64>,
-    /// The largest rowid of all rows, including the rows that were left out.
+    /// The largest rowid of all rows, including the rows that were left out; `None` without rows or rowids.
     pub(crate) largest_rowid: Option<i64>,
     /// The indexes, in the order of [`Table::indexes`]; `None` if SQLite makes the index.
     pub(crate) indexes: Vec<Option<WrittenTree>>,

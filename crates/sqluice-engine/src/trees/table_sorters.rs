@@ -18,7 +18,7 @@ use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
 /// The number of threads that read spilled blocks for each worker that merges runs. Disks are faster with concurrent reads.
 const READS_PER_WORKER: usize = 2;
 
-/// The sorters of a table.
+/// The sorters of a table: for its rows, if these must be sorted, and for its indexes.
 pub(crate) struct TableSorters {
     pub(super) rows: Option<Sorter>,
     /// The sorter of each index that is built from sorted entries, with the position of the index in [`Table::indexes`].

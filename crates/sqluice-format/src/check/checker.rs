@@ -30,7 +30,7 @@ pub(super) struct Checker<'c, 'o, P> {
     pub(super) report: Report,
     /// Further details of each of the report's trees.
     pub(super) details: Vec<Detail>,
-    /// The index of the report's tree that is being read.
+    /// The index in the report of the tree that is being read; `None` outside of trees.
     pub(super) current: Option<usize>,
     /// `true` if all pages have been claimed and some are being read again.
     pub(super) again: bool,

@@ -23,11 +23,11 @@ pub(super) struct Walk<'w> {
     pub(super) keys: Keys,
     /// The sums of the tree's own entries, or, for a table, of the entries that each of its indexes must have.
     pub(super) sums: Vec<Sum>,
-    /// Parts of the tree that have already been read, keyed by their first pages.
+    /// The parts of the tree that have already been read, if it was divided, by the pages at which they begin.
     pub(super) parts: Option<&'w HashMap<u32, Done>>,
     /// `true` if only the first and the last child of each interior page are read, and no overflow pages.
     pub(super) edges: bool,
-    /// A callback for each entry.
+    /// A callback for each entry, if the caller wants the entries.
     pub(super) listener: Option<&'w mut dyn FnMut(Found)>,
     fields: Fields,
     demanded: Demanded,
@@ -40,7 +40,7 @@ struct Computing<'w> {
     computed: &'w Computed,
     /// The computation, once there is a row.
     by: Option<Box<dyn ComputedEntries>>,
-    /// The page and the rowid of each row that is not computed yet.
+    /// The page of each row that is not computed yet, and its rowid, if the table has rowids.
     rows: Vec<(u32, Option<i64>)>,
 }
 

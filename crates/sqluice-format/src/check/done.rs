@@ -12,7 +12,7 @@ pub(super) struct PageInTree {
     pub(super) parent: u32,
     /// The number of levels below the root.
     pub(super) level: u32,
-    /// The largest rowid that the page may contain.
+    /// The largest rowid that the page may contain; `None` for no bound.
     pub(super) upper: Option<i64>,
 }
 

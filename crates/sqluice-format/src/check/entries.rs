@@ -36,7 +36,7 @@ impl Demanded {
         Demanded { indexed, values: vec![0; rowid + 1], entries }
     }
 
-    /// Returns the last indexed field.
+    /// Returns the last indexed field, or `None` if no index has fields of the row.
     pub(super) fn last_field(&self) -> Option<usize> {
         self.indexed.last().copied()
     }

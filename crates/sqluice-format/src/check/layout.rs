@@ -27,7 +27,7 @@ use crate::varint;
 pub(super) struct Layout {
     pub(super) kind: PageKind,
     pub(super) cells: Vec<Cell>,
-    /// The last child of an interior page.
+    /// The right-most child of an interior page; `None` for a leaf.
     pub(super) right_child: Option<u32>,
     /// The number of bytes in use: bytes before the page header, the page header, cell pointers and cells.
     pub(super) used_bytes: usize,
@@ -187,7 +187,8 @@ fn read_cell(page: &[u8], at: usize, kind: PageKind, geometry: Geometry) -> Opti
     })
 }
 
-/// Checks that cells and freeblocks cover every byte from the content start on except the `fragmented` lost bytes. Returns the fault.
+/// Checks that cells and freeblocks cover every byte from the content start on except the `fragmented` lost bytes. Returns the fault, if
+/// any.
 fn coverage(
     page: &[u8],
     first_freeblock: usize,

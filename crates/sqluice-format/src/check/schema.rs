@@ -25,7 +25,7 @@ pub(super) struct Row {
     table: String,
     /// The root page; 0 for a row without a B-tree.
     pub(super) root_page: i64,
-    /// The statement in lower case.
+    /// The statement in lower case; `None` if the object has none.
     sql: Option<String>,
     /// `true` if the entire row was read.
     sql_whole: bool,
@@ -146,7 +146,8 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     }
 }
 
-/// Decodes a schema row from the first bytes of its record, which is well-formed and has `payload` bytes.
+/// Decodes a schema row from the first bytes of its record, which is well-formed and has `payload` bytes. Returns `None` if the record does
+/// not have the five columns, a value has the wrong class, or the bytes end before the root page.
 fn decode(bytes: &[u8], payload: u64, encoding: u32) -> Option<Row> {
     let (header_bytes, mut at) = varint::read(bytes)?;
     let mut body = bytes.get(usize::try_from(header_bytes).ok()?..)?;

@@ -23,7 +23,7 @@ pub struct Table {
     pub fields: Vec<Field>,
     /// The field that is an alias of the rowid. Records hold NULL in this field.
     pub rowid_field: Option<usize>,
-    /// The primary key of a WITHOUT ROWID table: records are sorted by these leading fields.
+    /// The primary key of a WITHOUT ROWID table, whose records are sorted by these leading fields; `None` for a table with rowids.
     pub key: Option<Key>,
     /// The indexes, in any order.
     pub indexes: Vec<Index>,
@@ -120,7 +120,7 @@ pub struct Index {
 /// The source of a field of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The field of the table's record with this index.
+    /// The field with this number, counted from 0, of the table's record.
     Field(usize),
     /// The rowid.
     Rowid,
@@ -135,7 +135,7 @@ pub struct Key {
     pub order: Option<KeyOrder>,
     /// The number of leading fields in which no two records are equal, unless one of these fields is NULL.
     pub unique_fields: Option<usize>,
-    /// The encoding of text that must be converted before it is compared: UTF-16 text whose collation is not BINARY.
+    /// The encoding of the text, if text must be converted before it is compared: UTF-16 with a collation other than BINARY.
     pub converted: Option<Utf16>,
 }
 

@@ -21,7 +21,7 @@ pub struct Divider<'a> {
     /// The interior cell without its child page: payload size, local payload, and the number of the first overflow page, if any.
     /// [`Chunk::relocate`] sets this number.
     pub cell: &'a [u8],
-    /// The page of the chunk on which the overflow chain begins.
+    /// The page of the chunk on which the overflow chain begins, if the entry overflows.
     pub overflow: Option<u32>,
 }
 

@@ -168,7 +168,7 @@ impl Chunk {
     pub fn finished_pages(&self) -> u32 {
         let Some(open) = self.open else { return self.pages };
         match self.leaves.last() {
-            // A leaf that must give up its only entry gets another from the previous leaf.
+            // A leaf that must give up its only entry gets an entry of the previous leaf, so the previous leaf may still change, too.
             Some(before) if open.kind == PageKind::LeafIndex && open.cells() == 1 => before.page,
             _ => open.page,
         }

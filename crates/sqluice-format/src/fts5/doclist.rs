@@ -102,7 +102,7 @@ impl DoclistCursor {
     }
 }
 
-/// Removes the next entry from the start of `rest`.
+/// Removes the next entry from the start of `rest`, and returns it, or `None` if `rest` ends within the entry.
 #[inline]
 fn next_entry<'a>(rest: &mut &'a [u8], rowid: &mut i64, is_first: bool, detail: Detail) -> Option<Entry<'a>> {
     if !is_first {

@@ -34,7 +34,7 @@
 //!
 //! All numbers but the first two of a leaf are varints. Rowids are unsigned numbers of 64 bits there, and ascend as signed numbers.
 //!
-//! The modules, from the bottom up:
+//! The modules, the lowest layer first:
 //!
 //! * `term`: terms, and the prefixes of tokens; `doclist`: doclists and their entries
 //! * `doclist_index`: the pages of a term, by the rowids on them; `segment`: terms in order in, pages out

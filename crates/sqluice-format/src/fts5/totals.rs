@@ -39,7 +39,7 @@ pub fn push_docsize(out: &mut Vec<u8>, tokens: &[u32]) {
 /// low level would soon be merged again with small ones.
 pub fn level_of(leaves: u32) -> u32 {
     let mut level = 4;
-    // 256 * 4^(level - 2) leaves are the most of a level.
+    // A segment on a level below 16 has at most 256 * 4^(level - 2) leaves.
     while level < 16 && u64::from(leaves) > 256 << (2 * (level - 2)) {
         level += 1;
     }

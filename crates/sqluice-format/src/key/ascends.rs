@@ -1,6 +1,7 @@
 //! A fast comparison of two records with the same types and the same length, as neighbours in an index often have.
 //!
 //! ```text
+//!           header   | text              | integer
 //!  before   03 19 03 | 31 32 37 34 35 36 | 00 04 11
 //!  after    03 19 03 | 31 32 37 35 30 31 | 00 01 a7
 //! ```
@@ -92,7 +93,8 @@ impl Collation {
     }
 }
 
-/// Returns the offset of the first different byte in two records of the same length. `different` is the XOR of their first words.
+/// Returns the offset of the first different byte in two records of the same length, or `None` if they are equal. `different` is the XOR of
+/// their first words.
 #[inline]
 fn first_different(different: u64, a: &[u8], b: &[u8]) -> Option<usize> {
     let byte = |different: u64| different.leading_zeros() as usize / 8;

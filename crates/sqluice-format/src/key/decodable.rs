@@ -1,8 +1,9 @@
 //! Key-only records: a key of one or two 16-byte words decodes to the whole record, so that only the key must be stored.
 //!
 //! ```text
-//!  record   03 02 01 | 03 e8 | 2a
-//!  key      82 07 d0 | 81 54
+//!           header     1000       42
+//!  record   03 02 01 | 03 e8    | 2a
+//!  key                 82 07 d0 | 81 54       80 + number of bytes, then twice the integer
 //! ```
 //!
 //! A record is key-only if its key has all columns and at most two words, and if its values are integers, NULL, blobs and BINARY text, each
@@ -223,7 +224,7 @@ impl KeyOrder {
         is_plain.then_some(([first | int[0], second | int[1]], key_bytes, int_bytes))
     }
 
-    /// Returns [`KeyOrder::decodable_key`] for a record with bytes that must be escaped.
+    /// Returns [`KeyOrder::decodable_key`] for a record with bytes that must be escaped; `None` if the key is longer than two words.
     #[cold]
     fn escaped_decodable_key(&self, record: &[u8]) -> Option<([u128; WORDS_MAX], usize)> {
         let mut key = Vec::new();

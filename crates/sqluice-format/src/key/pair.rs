@@ -14,7 +14,7 @@ use super::decodable::DECODED_ROOM;
 use super::{KeyOrder, columns};
 use crate::value::{FIXED_BYTES, SerialType};
 
-/// The half of a pair for NULL. The smallest integer would have the same half, so it has none.
+/// The half of a pair for NULL. `i64::MIN` plus 2^63 is 0, too, so a record with `i64::MIN` is no pair.
 pub const PAIRED_NULL: u64 = 0;
 
 /// Returns the half of a pair for an integer. The result [`PAIRED_NULL`] means that the integer has no half.

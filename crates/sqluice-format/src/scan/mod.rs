@@ -173,7 +173,7 @@ pub const USED_TWICE: &str = "it is used twice";
 #[derive(Clone, Copy, Debug)]
 struct Subtree {
     place: PagePosition,
-    /// The page of the divider and the index of its cell.
+    /// The page of the divider after the subtree, and the index of its cell; `None` if no divider follows.
     divider: Option<(u32, usize)>,
 }
 
@@ -183,7 +183,7 @@ struct PagePosition {
     page: u32,
     /// The number of levels below the root.
     level: u32,
-    /// The bounds of the rowids below the page: greater than `above`, at most `up_to`.
+    /// The bounds of the rowids below the page: greater than `above`, at most `up_to`; `None` for no bound.
     above: Option<i64>,
     up_to: Option<i64>,
 }

@@ -52,7 +52,7 @@ impl Page {
         }
     }
 
-    /// Returns the view of the page.
+    /// Returns the view of the page, which must have been read before.
     #[inline]
     pub(super) fn view(&self) -> &PageView<Vec<u8>> {
         self.view.as_ref().expect("a page is read before it is used")

@@ -170,7 +170,8 @@ impl<B: Branch> Level<B> {
         Level { children, cell_bytes }
     }
 
-    /// Adds a child. Once the level has two children more than fit a page, returns those that fill a page and keeps the two.
+    /// Adds a child. Once the level has two children more than fit a page, returns those that fill a page and keeps the two. Until then,
+    /// returns `None`.
     fn add(&mut self, child: B, geometry: Geometry) -> Option<Vec<B>> {
         self.cell_bytes += taken_bytes(&child);
         self.children.push(child);

@@ -13,11 +13,11 @@ use crate::parse::{Comparison, Literal};
 /// The known bounds of a column's values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bounds {
-    /// The list of all allowed values.
+    /// All allowed values, if the CHECKs list them.
     pub(super) one_of: Option<Vec<Literal>>,
     pub(super) low: Option<Bound>,
     pub(super) high: Option<Bound>,
-    /// The minimum length in characters.
+    /// The minimum length in characters, if a CHECK sets one.
     pub(super) length_min: Option<i64>,
     pub(super) length_max: Option<i64>,
     /// For each LIKE or GLOB pattern, a `template(...)` whose texts match the pattern, and a variant with the row number in place of the
@@ -227,7 +227,8 @@ impl Reader<'_> {
         tokens.split(|token| token.is_symbol(self.sql, ",")).collect()
     }
 
-    /// Parses an operand, and returns it with the rest of the tokens.
+    /// Parses an operand, and returns it with the rest of the tokens. Returns `None` if the tokens begin with anything else than a literal,
+    /// a column, or a known function of a column.
     fn operand<'t>(&self, tokens: &'t [Token]) -> Option<(Operand, &'t [Token])> {
         let (first, rest) = tokens.split_first()?;
         let sql = self.sql;

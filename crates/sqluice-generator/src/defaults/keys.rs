@@ -19,7 +19,7 @@ fn name(name: &str) -> String {
 impl Chooser<'_> {
     /// Chooses `ref(...)` for columns in a FOREIGN KEY. All columns of one key refer to the same parent row.
     pub(super) fn choose_references(&mut self) {
-        // FOREIGN KEYs of several columns go first: a column that is also a FOREIGN KEY by itself keeps their choice.
+        // FOREIGN KEYs of several columns choose first: they decide about a column that is also a FOREIGN KEY by itself.
         let mut references: Vec<&Reference> = self.table.references.iter().collect();
         references.sort_by_key(|reference| std::cmp::Reverse(reference.columns.len()));
         for reference in references {
@@ -238,7 +238,7 @@ fn compiles(expression: &str) -> bool {
     parse(expression, 0).and_then(|expr| compile(&expr)).is_ok()
 }
 
-/// Returns the columns that a FOREIGN KEY refers to.
+/// Returns the columns that a FOREIGN KEY refers to, or `None` if the parent table has no such columns or another number of them.
 fn parent_columns(reference: &Reference, parent: &Table) -> Option<Vec<usize>> {
     let named: Option<Vec<usize>> =
         reference.parent_columns.iter().map(|column| parent.column(column)).collect();

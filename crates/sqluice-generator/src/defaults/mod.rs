@@ -9,8 +9,8 @@
 //!  last    PRIMARY KEY, UNIQUE ── keys ──> distinct(...), row(), ...
 //! ```
 //!
-//! A later step replaces expressions of earlier steps. No value is NULL, except in a column that refers to its own table. If sample rows break a constraint, a
-//! note names it, with advice.
+//! A later step replaces expressions of earlier steps. No value is NULL, except in a column that refers to its own table. If sample rows
+//! break a constraint, a note names the constraint and gives advice.
 
 mod checks;
 mod keys;

@@ -1,7 +1,7 @@
 //! The default expressions of column names: `email`, `first_name`, `price`, `created_at`.
 //!
-//! A name is split into words at capital letters and at characters other than letters. The longest known sequence of words at the end
-//! decides: in `billing_city` and `BillingCity` it is `city`.
+//! A name is split into words before a capital letter that follows a small one, and at characters other than letters and digits. The
+//! longest known sequence of words at the end decides: in `billing_city` and `BillingCity` it is `city`.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::Column;

@@ -31,7 +31,7 @@ const FIRST_SECOND: &str = "2015-01-01 00:00:00";
 const FIRST_BIRTH: &str = "1945-01-01";
 const LAST_BIRTH: &str = "1996-12-31";
 
-/// The time before today in which the first moment of a row ends, so that later moments and the rows of children have room.
+/// The first moment of a row lies at least this long before today, so that later moments and the rows of children have room.
 const ROOM: i64 = 30 * DAY;
 
 const DAY: i64 = 86_400;

@@ -132,7 +132,8 @@ fn ints(bounds: &Bounds) -> Option<String> {
     }
 }
 
-/// Returns numbers between the bounds, with two decimal places if the range has room for them.
+/// Returns an expression for numbers between the bounds, with as many decimal places, at least two, as a hundred different numbers need.
+/// Returns `None` without bounds, or if a bound is no number.
 fn numbers(bounds: &Bounds) -> Option<String> {
     if has_column_end(bounds) {
         let end = |bound: &Bound, step: &str| match &bound.end {
@@ -172,7 +173,7 @@ fn numbers(bounds: &Bounds) -> Option<String> {
     Some(format!("decimal({low:.places_of$}, {high:.places_of$}, {places})"))
 }
 
-/// Returns days or seconds between the bounds.
+/// Returns an expression for days, or for days and times, between the bounds.
 fn moments(declared: &Column, bounds: &Bounds) -> Option<String> {
     let ends = [&bounds.low, &bounds.high];
     let has = |length: usize| {
@@ -227,7 +228,7 @@ fn column(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// Returns texts whose lengths are within the bounds.
+/// Returns an expression for texts or blobs whose lengths are within the bounds, or `None` if the bounds limit no length.
 fn lengths(column: &Column, bounds: &Bounds) -> Option<String> {
     if bounds.length_min.is_none() && bounds.length_max.is_none() {
         return None;
@@ -241,7 +242,8 @@ fn lengths(column: &Column, bounds: &Bounds) -> Option<String> {
     Some(format!("{function}({}, {most})", least.min(most)))
 }
 
-/// Returns an expression in which the column's DEFAULT is the most frequent value.
+/// Returns an expression in which the column's DEFAULT is the most frequent value, or fits the DEFAULT if this is a date, a time, TRUE or
+/// FALSE. Returns `None` if the column has no DEFAULT, or a DEFAULT of another kind.
 fn of_default(column: &Column) -> Option<String> {
     let default = column.default.as_deref()?.trim();
     let otherwise = types::expression(column);

@@ -77,7 +77,8 @@ fn length_of(column: &Column) -> Option<u64> {
     sizes(&column.declared_type.to_ascii_uppercase()).first().copied()
 }
 
-/// Returns the number of characters that a text column's declaration allows.
+/// Returns the number of characters that the declared type of a text column allows, such as 20 for VARCHAR(20). Returns `None` if the type
+/// has no length or is no text.
 pub(super) fn length(column: &Column) -> Option<u64> {
     let declared = column.declared_type.to_ascii_uppercase();
     length_of(column)
@@ -89,7 +90,8 @@ pub(super) fn scale(column: &Column) -> u64 {
     sizes(&column.declared_type).get(1).copied().unwrap_or(0)
 }
 
-/// Returns the size of the longest value, in bytes, of an expression that names no column and can be shortened.
+/// Returns the size of the longest value of an expression, in bytes. Returns `None` if the expression names a column, or is `json(...)`,
+/// whose values can't be shortened.
 pub(super) fn longest(expression: &str) -> Option<u64> {
     let expr = parse(expression, 0).ok().filter(|_| !expression.starts_with("json("))?;
     compile(&expr).ok().map(|generator| generator.size().max)

@@ -92,7 +92,7 @@ fn real(value: Value<'_>) -> Option<f64> {
 }
 
 /// Parses the first `width` bytes of a text as a day or second, or the first 10 bytes of a shorter text as a day. Returns seconds since
-/// 0000-03-01; a day counts as its midnight.
+/// 0000-03-01, for a day those of its midnight, or `None` if the value is no day or second.
 fn moment(value: Value<'_>, width: usize) -> Option<u64> {
     let Value::Text(text) = value else { return None };
     match text.get(..width) {

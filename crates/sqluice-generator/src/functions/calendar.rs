@@ -26,7 +26,7 @@ pub(super) fn parse(text: &[u8]) -> Option<u64> {
         return None;
     }
     let moment = day_number(year, month, day) * u64::from(DAY) + seconds;
-    // An invalid date or time (31 June, 25 o'clock, a slash) differs from the text that is written for its number.
+    // For an invalid date or time (31 June, 25 o'clock, a slash), the text written for the number differs from the given text.
     let mut written = [0; SECOND_BYTES + SLACK];
     write(moment, &mut written);
     (written[..text.len()] == *text).then_some(moment)

@@ -163,7 +163,7 @@ fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     }
 }
 
-/// Returns the exact order of an integer and a real.
+/// Returns the exact order of an integer and a real; `None` if the real is NaN.
 fn compare_int(int: i64, real: f64) -> Option<Ordering> {
     if real.is_nan() {
         return None;

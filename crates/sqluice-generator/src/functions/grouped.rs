@@ -71,7 +71,8 @@ pub(super) struct RowCounts {
 }
 
 impl RowCounts {
-    /// Parses the counts of `rows(n: weight, ...)`.
+    /// Parses the counts of `rows(n: weight, ...)`. Returns `None` if an argument is no row count, no count is above 0, or `outside` is not
+    /// a share from 0 to 1.
     pub(super) fn of(given: &[Argument], outside: f64) -> Option<RowCounts> {
         let class = |argument: &Argument| {
             let rows = match argument.value.node {
@@ -188,7 +189,7 @@ pub(super) fn scaled_up(number: u64, factor: u64, divisor: u64) -> u64 {
     }
 }
 
-/// Returns the positions of rows in the groups of a column.
+/// Returns the places of `rows` in the groups of a column; `None` for a row that is in no group.
 fn places_of(column: &dyn Generate, at: Scope<'_>, rows: &[u64]) -> Result<Vec<Option<Placed>>> {
     let mut places = Vec::with_capacity(rows.len());
     if let Some(groups) = column.groups() {

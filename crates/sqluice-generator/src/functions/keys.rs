@@ -4,7 +4,7 @@
 //! one digit for each column, in a base that is the number of the column's values:
 //!
 //! ```text
-//!  orders: 100 values, product: 20 values         2,000 pairs
+//!  order: 100 values, product: 20 values          2,000 pairs
 //!  row 0 ── permute ──> 1234 = 34 + 100 * 12      order 34, product 12
 //! ```
 

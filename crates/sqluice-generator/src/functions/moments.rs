@@ -101,7 +101,7 @@ pub(super) fn moment(value: Value<'_>) -> Option<i64> {
     .map(|moment| moment as i64)
 }
 
-/// Converts a text or a number to a moment, in seconds since 0000-03-01.
+/// Converts a literal to seconds since 0000-03-01; `None` if it is neither a day or second as a text, nor an integer (seconds since 1970).
 pub(crate) fn seconds(literal: &Literal) -> Option<i64> {
     match literal {
         Literal::Text(text) if [DAY_BYTES, SECOND_BYTES].contains(&text.len()) => {
@@ -192,7 +192,7 @@ impl Generate for After {
 
     fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
         let mut from = Vector::default();
-        // `fill_all` derives this key in `fill`, too, so that both give a row one value.
+        // `fill` derives the same key through `fill_all`, so both functions give a row the same value.
         self.from[0].fill_at(at.child(0).child(0), rows, &mut from)?;
         self.make(&from, rows.iter().map(|&row| at.key.word(row)), rows.len(), out);
         Ok(())

@@ -155,7 +155,7 @@ impl Generate for Mapped {
             Map::Left(count) => {
                 Size { mean: mean.min(count as u64), max: max.saturating_add(max.min(4 * count as u64)) }
             }
-            // A letter may take three times as many bytes in the other case.
+            // A letter may take three times as many bytes in the other case, and the inner value is in memory, too.
             Map::Lower | Map::Upper => Size { mean, max: 4 * max },
             Map::Round => Size { mean: mean.min(4), max: 2 * max },
             Map::Places(_) => Size { mean: 8, max: 2 * max },

@@ -145,7 +145,7 @@ fn whole(value: f64, last: f64) -> i64 {
 }
 
 impl Quantiles {
-    /// Returns the largest integer value. If the last quantile is 5.5 it is 5, because 5.5 itself, which rounds to 6, is excluded.
+    /// Returns the largest integer value. Values are below the last quantile, before they are rounded: if it is 5.5, the result is 5.
     fn last(&self) -> f64 {
         (self.points[self.points.len() - 1] + 0.5).ceil() - 1.0
     }
@@ -188,7 +188,7 @@ impl ByShare for Quantiles {
         let values =
             (0..count).map(|number| whole(at_quantile(&self.points, spread::middle(number, count)), last));
         let mut ints: Vec<i64> = values.collect();
-        // Equal values are raised until all differ; values above the largest are then lowered.
+        // Equal values are raised until all differ; values above the last quantile are then lowered.
         for at in 1..ints.len() {
             ints[at] = ints[at].max(ints[at - 1].saturating_add(1));
         }

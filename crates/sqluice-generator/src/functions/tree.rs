@@ -7,7 +7,7 @@
 //! ```
 //!
 //! An argument is a level: the numbers of children of its rows, with weights, and the weight of the level in the table. Here, of three
-//! roots, two have no children, and one has three. Each of the three has two children. The rows(1: 1) of the last level is not used.
+//! roots, two have no children, and one has three. Each of the three has two children. The `rows(1: 1)` of the last level is not used.
 //!
 //! Rows are numbered level by level, so that a row refers to an earlier row. `repeated(5, rows(...)): 100` stands for five levels of weight
 //! 20 each.
@@ -84,8 +84,8 @@ impl Tree {
         Ok(Tree { outside, levels, ends: Mutex::new(None) })
     }
 
-    /// Returns the number of the row after the last of each level, in a table of `rows` rows. Each level gets at least one row, unless the
-    /// rows run out.
+    /// Returns for each level the number of the first row after the level, in a table of `rows` rows. Each level gets at least one row,
+    /// unless the rows run out.
     fn ends(&self, rows: u64) -> Arc<Vec<u64>> {
         let mut known = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ends)) = known.as_ref().filter(|(of, _)| *of == rows) {

@@ -1,4 +1,4 @@
-//! The mask `shift()`: moves a date or time ("moment") by a time that depends on a person, so that the dates of one person keep their
+//! The mask `shift()`: moves a date or time ("moment") by a distance that depends on a person, so that the dates of one person keep their
 //! distances.
 //!
 //! | stored as | the shift changes |

@@ -80,7 +80,7 @@ pub(super) enum Recipe {
         generator: Arc<dyn Generate>,
         /// `true` if the expression has the argument `unique`: different old values must stay different.
         unique: bool,
-        /// The column in `with(column)`: the new value depends on its value, too.
+        /// The column in `with(column)`, if the expression has this argument: the new value depends on this column, too.
         with: Option<String>,
     },
 }
@@ -151,7 +151,8 @@ impl MaskColumn {
         matches!(self.recipe, Recipe::Keep)
     }
 
-    /// Returns the other column of the row that new values depend on: the person of `shift`, or the column in `with`.
+    /// Returns the other column of the row that new values depend on: the person of `shift`, or the column in `with`. Returns `None` if new
+    /// values depend on the old value alone.
     pub fn person(&self) -> Option<&str> {
         match &self.recipe {
             Recipe::Shift { person, .. } => person.as_deref(),
@@ -313,7 +314,7 @@ fn is_unique(value: &Expr) -> bool {
     matches!(&value.node, ExprNode::Column { of: None, name } if name.eq_ignore_ascii_case("unique"))
 }
 
-/// Returns the arguments of `with(...)`.
+/// Returns the arguments if `value` is a call of `with(...)`.
 fn with_of(value: &Expr) -> Option<&[Argument]> {
     match &value.node {
         ExprNode::Call { name, arguments } if name.eq_ignore_ascii_case("with") => Some(arguments),

@@ -23,7 +23,7 @@
 //! Invariant: a new value depends only on the key, the expression, the old value, and the value of the column that the expression names.
 //! Other rows, the order of the rows and threads have no influence.
 //!
-//! Modules, from the bottom up: `siphash`, `key`: secrets; `equality`: the equality of old values; `permutation`, `alphabet`, `shape`,
+//! Modules, the lowest layer first: `siphash`, `key`: secrets; `equality`: the equality of old values; `permutation`, `alphabet`, `shape`,
 //! `numbers`, `dates`: new values; `file`: mask files.
 
 mod alphabet;

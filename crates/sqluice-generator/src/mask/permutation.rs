@@ -6,8 +6,9 @@
 //!             right += F(round, left)                      each symbol of the right += F(round, left half, its place)
 //! ```
 //!
-//! This is a Feistel network with addition instead of exclusive or, so the halves need not be powers of two. The rectangle of numbers is
-//! a little larger than the count: a result beyond the count is permuted again (cycle walking).
+//! `left` and `right` are the row and the column of the number in a rectangle with `columns` columns. This is a Feistel network with
+//! addition instead of exclusive or, so the halves need not be powers of two. The rectangle has a few more cells than there are numbers: a
+//! result that is not below the count is permuted again (cycle walking).
 //!
 //! Invariant: different inputs give different outputs, of the same count or alphabets.
 
@@ -47,7 +48,7 @@ impl Rectangle {
     }
 }
 
-/// A keyed permutation.
+/// A keyed permutation of numbers or symbols.
 #[derive(Clone, Copy)]
 pub(super) struct Permutation(SipKey);
 

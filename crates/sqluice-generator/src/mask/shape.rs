@@ -6,7 +6,7 @@
 //!  -19.99       ── the digits of -1.999e1, permuted: the first and the last digit are not 0
 //! ```
 //!
-//! Invariant: different values stay different (except reals of more than 15 digits), also for a collation, and values that are equal
+//! Invariant: different values stay different, also in a collation (apart from reals of more than 15 digits), and values that are equal
 //! in a collation stay equal in it. So a key stays a key.
 
 use std::io::Write as _;
@@ -44,7 +44,8 @@ pub(super) struct ShapeSpace {
     known: Option<Rectangle>,
 }
 
-/// Returns the smallest absolute value and the number of integers with `digits + 1` digits, below [`WHOLE_MAX`] if `is_whole`, else from it.
+/// Returns the smallest absolute value and the number of integers with `digits + 1` digits, below [`WHOLE_MAX`] if `is_whole`, else from
+/// it.
 fn class(digits: u32, is_negative: bool, is_whole: bool) -> (u64, Rectangle) {
     let least = match digits {
         0 => u64::from(is_negative),
@@ -215,7 +216,7 @@ impl Shape {
     }
 }
 
-/// Returns the first letter or digit of an ASCII character's alphabet, and the size of the alphabet.
+/// Returns the first letter or digit of an ASCII character's alphabet, and the size of the alphabet; `None` for other characters.
 #[inline(always)]
 fn letter(byte: u8) -> Option<(u8, u16)> {
     match byte {

@@ -1,4 +1,4 @@
-//! Asks SQLite whether rows satisfy the constraints of their table. The rows are inserted into an in-memory table with the same columns but
+//! Asks SQLite if rows satisfy the constraints of their table. The rows are inserted into an in-memory table with the same columns but
 //! without constraints, and SQLite evaluates the terms of the constraints for each row.
 
 use rusqlite::types::{Value as Sql, ValueRef};
@@ -13,7 +13,7 @@ use super::rules::{Condition, Rule};
 /// The number of rows that SQLite tests at a time.
 pub(super) const BATCH: usize = 500;
 
-/// Divides the rows of a table into parts that SQLite tests at a time. Returns the first row of each part, and its number of rows.
+/// Divides the rows of a table into parts, each of which SQLite tests at once. Returns the first row and the number of rows of each part.
 pub(super) fn parts(rows: u64) -> impl Iterator<Item = (u64, usize)> {
     (0..rows).step_by(BATCH).map(move |first| (first, (rows - first).min(BATCH as u64) as usize))
 }

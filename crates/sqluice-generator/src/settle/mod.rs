@@ -11,8 +11,8 @@
 //!
 //! Invariant: the moves depend only on the schema, the seed and the row counts.
 //!
-//! Modules, from the bottom up: `rules`: the constraints; `judge`: SQLite tests rows; `values`: rows and their columns; `search`: moves;
-//! `removal`: the schema without some constraints.
+//! Modules, the lowest layer first: `rules`: the constraints; `judge`: SQLite tests rows; `values`: rows and their columns; `search`:
+//! moves; `removal`: the schema without some constraints.
 
 mod judge;
 mod removal;

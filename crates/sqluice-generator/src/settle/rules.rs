@@ -66,7 +66,7 @@ pub(super) enum Condition {
 pub(super) struct Rule {
     pub(super) constraint: Constraint,
     pub(super) condition: Condition,
-    /// The condition of a partial index.
+    /// The WHERE, if the constraint is a partial index: the rule applies only to rows for which it is true.
     pub(super) filter: Option<String>,
     pub(super) terms: Vec<String>,
     /// The columns that the terms and the filter name.
@@ -231,7 +231,7 @@ impl Subject<'_> {
         })
     }
 
-    /// Returns the number of the parent table of a reference, and the referenced columns.
+    /// Returns the number of the parent table of a reference, and the referenced columns, or `None` if the schema does not have them.
     pub(super) fn parent(&self, number: usize) -> Option<(usize, Vec<usize>)> {
         let reference = &self.table.references[number];
         let parent = self.schema.place(&reference.parent)?;

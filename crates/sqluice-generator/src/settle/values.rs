@@ -26,7 +26,7 @@ type Filled = (usize, Option<(Key, Arc<dyn Generate>)>);
 pub(super) struct Values {
     /// The columns that SQLite does not compute.
     columns: Vec<Filled>,
-    /// The number of the table.
+    /// The number of the table, by which its moves are found.
     table: usize,
     world: World,
     /// The values of all rows, if the table is small.

@@ -35,7 +35,8 @@ fn field(text: &str, name: &str) -> Option<String> {
     value.map(|(_, value)| value.to_owned())
 }
 
-/// Returns the file system and the device of the mount that contains `folder`: the mount with the longest path, the last of several.
+/// Returns the file system and the device of the mount that contains `folder`: of the mounts above it, the one with the longest path, and
+/// of several with that path the last.
 fn mount_in(mountinfo: &str, folder: &Path) -> Option<(String, String)> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mounts = mountinfo.lines().filter_map(|line| {

@@ -17,13 +17,13 @@ pub(crate) fn available_bytes() -> u64 {
     limits.filter_map(|limit| read(&limit).trim().parse().ok()).fold(machine, u64::min)
 }
 
-/// Returns the available memory according to /proc/meminfo.
+/// Returns the available memory in bytes from the content of /proc/meminfo.
 fn available_in(meminfo: &str) -> Option<u64> {
     let kib = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(kib.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// Returns the control group (version 2) in /proc/self/cgroup.
+/// Returns the path of the control group (version 2) from the content of /proc/self/cgroup, if there is one.
 fn group_in(cgroup: &str) -> Option<&str> {
     cgroup.lines().find_map(|line| line.strip_prefix("0::"))
 }
@@ -44,7 +44,7 @@ pub(crate) fn advise_large<T>(vec: &mut Vec<T>) {
     let _ = advised;
 }
 
-/// Returns the bytes of a status field that is given in KiB.
+/// Returns the bytes of a field of /proc/self/status that is given in KiB, such as `VmRSS`.
 fn bytes_of(name: &str) -> Option<u64> {
     let kib: u64 = status(name)?.split(' ').next()?.parse().ok()?;
     Some(kib * 1024)

@@ -1,6 +1,6 @@
 //! Reads properties of this process from `/proc`: ignored signals, the umask, and its memory.
 
-/// Returns a field of the process status.
+/// Returns a field of /proc/self/status as text, or `None` if the field is missing.
 pub(super) fn status(name: &str) -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;

@@ -57,8 +57,8 @@ pub(crate) fn find(path: &Path, identity: Identity) -> Users {
     users
 }
 
-/// Returns the reason why `/proc` may not list all users of a file: some processes are hidden, or other
-/// machines share the file system.
+/// Returns the reason why `/proc` may not list all users of a file: some processes are hidden, or other machines share the file system.
+/// Returns `None` if there is no such reason.
 fn hidden(path: &Path) -> Option<Unseen> {
     // The constants have different types on different processors.
     #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "the numbers have 32 bits")]

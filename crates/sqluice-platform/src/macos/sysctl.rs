@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::ptr;
 
-/// Reads a value into `into`. Returns the size of the value.
+/// Reads a value into `into`. Returns the size of the value, or `None` if the kernel has no such value or it is larger than `into`.
 fn read(name: &CStr, into: &mut [u8]) -> Option<usize> {
     let mut bytes = into.len();
     // SAFETY: the call writes at most `bytes` bytes to the buffer, and sets nothing, for the new value is null.

@@ -30,7 +30,7 @@ pub(crate) fn find(path: &Path, identity: Identity) -> Users {
     Users { seen: seen.collect(), unseen: hidden(path) }
 }
 
-/// Returns the reason why a process may be overlooked.
+/// Returns the reason why a process that has the file open may be overlooked, if any.
 fn hidden(path: &Path) -> Option<Unseen> {
     let is_local = rustix::fs::statfs(path).is_ok_and(|about| about.f_flags & libc::MNT_LOCAL as u32 != 0);
     match is_local {
@@ -100,7 +100,7 @@ fn list<T>(ask: impl Fn(*mut libc::c_void, i32) -> i32) -> Vec<T> {
     items
 }
 
-/// Returns the name of a process.
+/// Returns the name of a process; an empty string if the system does not tell it.
 fn name(process: i32) -> String {
     let mut name = [0u8; 64];
     // SAFETY: the call writes at most the given number of bytes.

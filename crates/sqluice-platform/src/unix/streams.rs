@@ -30,7 +30,7 @@ impl WithoutEcho {
         let before = tcgetattr(io::stdin())?;
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO);
-        // The end of a line moves the cursor to the next.
+        // The cursor still moves to the next line after Enter.
         silent.local_modes.insert(LocalModes::ECHONL);
         tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
         Ok(WithoutEcho(before))

@@ -18,7 +18,7 @@ pub(super) fn wide(path: &Path) -> Vec<u16> {
     long.as_deref().unwrap_or(path).as_os_str().encode_wide().chain([0]).collect()
 }
 
-/// Returns the absolute path of a drive with the prefix `\\?\`.
+/// Adds the prefix `\\?\` to an absolute path. Returns `None` if the path does not begin with a drive such as `C:`.
 fn verbatim(path: &Path) -> Option<PathBuf> {
     match path.components().next()? {
         Component::Prefix(prefix) if matches!(prefix.kind(), Prefix::Disk(_)) => {

@@ -141,7 +141,6 @@ impl Cells {
         (0..self.kinds.len()).filter(is_bad).collect()
     }
 
-    /// Returns the value of a row.
     fn get(&self, row: usize) -> Value<'_> {
         match self.kinds[row] {
             INT => Value::Int(self.bits[row]),

@@ -10,7 +10,7 @@
 //! Invariant: every value has the class and bytes that SELECT returns. The sink decides about text that is not valid Unicode; by default,
 //! the row is a bad row.
 //!
-//! Modules, from the bottom up: `cells`: values of a column; `layout`: the fields of a record; `tree`: tables read page by page;
+//! Modules, the lowest layer first: `cells`: values of a column; `layout`: the fields of a record; `tree`: tables read page by page;
 //! `statement`: rows read by SQLite.
 
 mod cells;
@@ -48,11 +48,11 @@ pub const PART_BYTES: usize = 1 << 20;
 pub struct Selection {
     /// The columns, in the given order; `None` for all columns that `SELECT *` returns.
     pub columns: Option<Vec<String>>,
-    /// A condition in SQL.
+    /// A condition in SQL for the rows to read; `None` for all rows.
     pub filter: Option<String>,
-    /// The maximum number of rows.
+    /// The maximum number of rows; `None` for no limit.
     pub limit: Option<u64>,
-    /// A share of the pages: its index, counted from 0, and the number of shares.
+    /// The share of the table's pages to read: its index, counted from 0, and the number of shares. `None` for all pages.
     pub part: Option<(u32, u32)>,
 }
 

@@ -29,7 +29,7 @@ const PARTS_WAITING: usize = 2;
 pub(super) struct Query {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) sql: String,
-    /// The maximum number of rows.
+    /// The maximum number of rows; `None` for no limit.
     pub(super) limit: Option<u64>,
     /// A name for messages: `table t`, or `the query`.
     pub(super) what: String,

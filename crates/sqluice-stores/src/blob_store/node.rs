@@ -37,7 +37,7 @@ pub(super) struct Node {
     children: Vec<u32>,
 }
 
-/// An entry of an index.
+/// An entry of an index page: a key and its rowid.
 struct Entry {
     rowid: i64,
     /// The end of the key in `keys`, which stores keys without the prefix.

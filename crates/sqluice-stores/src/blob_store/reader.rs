@@ -38,7 +38,8 @@ pub(super) struct Reader {
     mapped: bool,
     cache_bytes: usize,
     held: Option<Held>,
-    /// The file header at the time when the cached pages were read. If the header has changed, the cache is emptied.
+    /// The file header at the time when the cached pages were read; `None` if no page is cached. If the header of the file has changed
+    /// since, the cache is emptied.
     cached: Option<Header>,
     cache: Cache,
     deflated: Vec<u8>,
@@ -259,7 +260,7 @@ impl Reader {
         found.optional()
     }
 
-    /// Replaces `out` by an entire blob. Returns its length.
+    /// Replaces `out` by an entire blob. Returns its length, or `None` if the key does not exist or its row is not a blob.
     fn whole(&self, key: &[u8], inflater: &mut Option<Inflater>, out: &mut Vec<u8>) -> Result<Option<u64>> {
         let failed = |error| failed(error, "read", &self.path);
         let mut select = self.connection.prepare_cached(self.layout.select()).map_err(failed)?;

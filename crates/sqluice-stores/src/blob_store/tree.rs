@@ -7,7 +7,7 @@
 //!  the blob:  local bytes, then as many overflow pages as necessary, read at once as if they were consecutive
 //! ```
 //!
-//! Overflow pages are consecutive if the blob was written in one go. Each overflow page has the number of the next one. If that is
+//! Overflow pages are consecutive if the blob was written at once. Each overflow page has the number of the next one. If that is
 //! another page than the next in the file, reading continues there.
 //!
 //! The pages are not trusted: an unexpected page gives `None`, and SQLite is asked. The same holds for rare cases: a key that does not fit
@@ -85,7 +85,8 @@ impl Pages<'_, '_> {
         None
     }
 
-    /// Returns the number of levels of a table above its leaves. All leaves of a tree have the same depth.
+    /// Returns the number of levels of a table above its leaves, or `None` if SQLite must be asked. All leaves of a tree have the same
+    /// depth.
     pub(super) fn levels(&mut self, root: u32) -> Option<usize> {
         let (geometry, mut number) = (self.geometry, root);
         for level in 0..DEPTH_MAX {
@@ -132,7 +133,7 @@ impl Pages<'_, '_> {
         None
     }
 
-    /// Appends the wanted bytes of a chain of overflow pages.
+    /// Appends the wanted bytes of a chain of overflow pages. Returns `None` if SQLite must be asked.
     fn follow(&mut self, chain: Chain, out: &mut Vec<u8>) -> Option<()> {
         let (page_bytes, each) = (self.geometry.page_bytes(), overflow_page_payload(self.geometry) as u64);
         let (Chain { mut next, mut at, wanted }, page_count) = (chain, self.page_count);

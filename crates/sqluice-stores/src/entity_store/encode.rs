@@ -1,10 +1,11 @@
 //! Converts entities to rows: their keys, fields and JSON.
 //!
 //! ```text
-//!  entities   eve  ann  bob  ann     order   3  2  0     by key, the last entity of each key
+//!  number     0    1    2    3
+//!  entity     eve  ann  bob  ann     order   3  2  0     numbers of entities in the order of their keys: the last entity of each key
 //!                                              │
 //!  calling thread   SQLite takes chunk 1       │         each chunk is in the order of the keys, and so are the chunks
-//!  second thread    makes chunk 2 <────────────┘         in cells that SQLite no longer needs
+//!  second thread    makes chunk 2 <────────────┘         in buffers whose rows SQLite has taken
 //! ```
 
 use std::sync::mpsc::{channel, sync_channel};

@@ -40,7 +40,7 @@ pub(super) const DEFINE: &str = "REPLACE INTO sqluice_entity_type VALUES (?1, ?2
 /// The name of a table while it is rebuilt.
 const REBUILT: &str = "sqluice_rebuilt";
 
-/// The SQL for a field.
+/// The SQL for the column and the index of a field.
 #[derive(Debug)]
 pub(super) struct FieldSql {
     /// The quoted name of the column.
@@ -50,7 +50,7 @@ pub(super) struct FieldSql {
     pub(super) drop_index: String,
 }
 
-/// The SQL for a type.
+/// The SQL for the table of a type.
 #[derive(Debug)]
 pub(super) struct Sql {
     /// The quoted name of the table.

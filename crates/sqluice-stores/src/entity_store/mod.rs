@@ -118,7 +118,7 @@ impl Default for Options {
 }
 
 setters! { Options:
-    /// Sets whether a power failure may undo reported transactions; see [`Options::durable`].
+    /// Sets if reported transactions survive a power failure; see [`Options::durable`].
     durable(durable: bool) = durable;
     /// Sets the time to wait for another process that writes.
     busy_timeout(timeout: Duration) = timeout;

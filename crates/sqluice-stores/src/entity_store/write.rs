@@ -110,7 +110,7 @@ pub(super) fn write_many<T: Serialize + Sync>(
             run(again)?;
             kind.must_be_known(connection)?;
             give_up_unique(connection, kind, entities)?;
-            // Rebuild no indexes in the second attempt: they are needed to find the other entity with the same value.
+            // The second attempt rebuilds no indexes, because it needs them to find the other entity with the same value.
             batch = Batch { remade: Some(Vec::new()), written: Written::default(), ..batch };
             batch.write(entities)
         }
@@ -373,8 +373,8 @@ fn columns<'r>(columns: impl Iterator<Item = Column<'r>>) -> Rows<'r> {
     Rows::new(columns).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-/// Finds two entities with the same value of a unique field. Returns the number of the field, and the two keys and the value as texts for
-/// a message.
+/// Finds two entities with the same value of a unique field: in `chunk` or in `chunk` and the table, or without a chunk in the table.
+/// Returns the number of the field, and as texts for a message the two keys and the value. Returns `None` if no value occurs twice.
 fn same_unique(
     connection: &Connection,
     sql: &Sql,

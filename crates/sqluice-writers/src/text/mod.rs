@@ -35,9 +35,9 @@ pub enum TextFormat {
         /// The delimiter, a character of ASCII.
         delimiter: u8,
     },
-    /// Objects, one a line.
+    /// Objects, one on each line.
     Ndjson,
-    /// An array of objects, one a line.
+    /// An array of objects, one on each line.
     Json,
 }
 

@@ -38,9 +38,9 @@ pub(crate) struct TreePosition {
 
 /// The way to make the entries of an index.
 pub(crate) enum Recipe {
-    /// From fields of the records.
+    /// The entries consist of fields of the records.
     Fields(Projection),
-    /// By expressions.
+    /// SQLite computes parts of the entries.
     Computed(Box<ComputedIndex>),
 }
 

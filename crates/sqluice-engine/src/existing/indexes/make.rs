@@ -94,7 +94,7 @@ struct Making<'m, 'p> {
     settings: &'m Settings,
     phases: &'m mut Phases<'p>,
     appender: Appender,
-    /// The last written page. SQLite writes this page again, to count all pages.
+    /// The last written page, if any was written. SQLite writes this page again, to count all pages.
     last: Option<Vec<u8>>,
 }
 

@@ -78,7 +78,7 @@ impl ProbeTable {
         record
     }
 
-    /// Returns the only entry of an index.
+    /// Returns the record of the only entry of an index.
     fn only_entry(&mut self, index: &str) -> rusqlite::Result<Vec<u8>> {
         let connection = &mut self.connection;
         let bytes = connection.serialize("main")?.to_vec();

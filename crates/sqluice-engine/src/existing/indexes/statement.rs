@@ -16,7 +16,7 @@ pub struct Statement {
     pub sql: String,
     /// The name of the index.
     pub name: String,
-    /// The table of the index.
+    /// The name of the table that the index is on.
     pub(crate) table: String,
     /// `true` if the statement has IF NOT EXISTS.
     pub(crate) if_not_exists: bool,

@@ -191,8 +191,8 @@ impl<'e> Transaction<'e> {
         Ok(!has_tail)
     }
 
-    /// Runs a checkpoint on another connection, as a connection in a transaction can't. Returns the number of pages in the WAL if all of
-    /// them are in the file now.
+    /// Runs a checkpoint on another connection, as a connection in a transaction can't. Returns the number of pages in the WAL, or `None`
+    /// if not all of them could be copied into the file in time.
     fn checkpoint(&self) -> Result<Option<u64>> {
         let started = Instant::now();
         loop {
@@ -209,7 +209,8 @@ impl<'e> Transaction<'e> {
         }
     }
 
-    /// Tries to run a checkpoint once. SQLite does not wait for checkpoints of other processes.
+    /// Tries to run a checkpoint once. Returns the number of pages in the WAL, or `None` if readers kept some of them from being copied.
+    /// SQLite does not wait for checkpoints of other processes: the error is `SQLITE_BUSY`.
     fn copy_log(&self) -> rusqlite::Result<Option<u64>> {
         let other = Connection::open(&self.existing.path)?;
         other.busy_timeout(WAIT)?;
@@ -219,7 +220,8 @@ impl<'e> Transaction<'e> {
         })
     }
 
-    /// Returns the reason why pages can't be written into this database now, as a sentence. SQLite must insert the rows then.
+    /// Returns the reason, as a sentence, why pages can't be written into this database now, so that SQLite must insert the rows. Returns
+    /// `None` if pages can be written.
     ///
     /// # Errors
     /// If the query fails.

@@ -68,8 +68,8 @@ fn page_1(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
     }
 }
 
-/// Puts `pages` into SQLite's page cache by ROLLBACK TO. Returns the first record that SQLite itself has in the sub-journal: page 1 as it
-/// is now.
+/// Puts `pages` into SQLite's page cache by ROLLBACK TO. Returns the first record that SQLite reads from its own sub-journal after them:
+/// page 1 as it is now. Returns `None` if SQLite reads no such record.
 fn lend(connection: &Connection, pages: &[(u32, &[u8])]) -> rusqlite::Result<Option<(u32, Vec<u8>)>> {
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let page_bytes = usize::try_from(number("PRAGMA main.page_size")?).unwrap_or(0);

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  sub-journal    | 1 | old page 1       | 1 | old page 1       | ...        written by SQLite
-//!  ROLLBACK TO    | 7 | another page 7   | 9 | another page 9   | ...        read by SQLite while records are lent
+//!  ROLLBACK TO    | 7 | our new page 7   | 9 | our new page 9   | ...        read by SQLite while records are lent
 //! ```
 //!
 //! All other files are those of SQLite's default VFS, byte for byte and lock for lock. Only the sub-journal has methods of this module,
@@ -73,7 +73,7 @@ struct Lent<'p> {
     pages: &'p [(u32, &'p [u8])],
     /// The number of pages read so far.
     read: usize,
-    /// The first record that SQLite read from the sub-journal itself, after all lent pages.
+    /// The first record, a page number and a page, that SQLite read from the sub-journal itself, after all lent pages. `None` until then.
     own: Option<(u32, Vec<u8>)>,
 }
 
@@ -85,7 +85,7 @@ thread_local! {
 pub(super) struct Played {
     /// The number of lent records that were read.
     pub(super) lent: usize,
-    /// The first of SQLite's own records after the lent records.
+    /// The first record, a page number and a page, that SQLite read from the sub-journal itself, if it read any.
     pub(super) own: Option<(u32, Vec<u8>)>,
 }
 

@@ -5,7 +5,7 @@
 //!  before the work
 //!    check    the target is a file of one name, empty or with the header of a database
 //!    lock     EXCLUSIVE, through SQLite, which also rolls a hot journal back and runs a checkpoint
-//!    look     for users that hold no lock
+//!    look     for users, other processes that have the database open, also without a lock
 //!    unlock   unless the database is the source
 //!
 //!  when the new file is complete and synced
@@ -47,8 +47,8 @@
 //!   Then SQLite refuses the writes of the other process (`SQLITE_READONLY_DBMOVED`).
 //! * SQLite uses a WAL or a journal of the right name before it reads the header, so the header alone does not protect the new database:
 //!   the waiting process would commit to the WAL of the new database, from pages of the old one. So the new database is locked before it
-//!   gets the name, and until the processes that had opened the old file have closed it ([`SEND_AWAY`] at most): while it
-//!   is locked, no process can create a WAL or a journal beside it.
+//!   gets the name, and until the processes that had opened the old file have closed it ([`SEND_AWAY`] at most): no process can create a
+//!   WAL or a journal beside a locked database.
 
 mod replacement_report;
 mod transfer;
@@ -80,7 +80,7 @@ pub use replacement_report::{Replaced, ReplacedTable};
 pub(crate) use transfer::set_versions;
 use transfer::{Into, ROLLBACK, transfer};
 
-/// The sidecar files of a database.
+/// The suffixes of the files that SQLite keeps beside a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
 /// The least time to wait for other users of the old database when the new database is complete, as a timeout would now waste the finished
@@ -195,8 +195,8 @@ impl Old {
         Replacement::Transaction { why }
     }
 
-    /// Refuses pages of another size if the pages must be written in a transaction: it can't change the page size of a database in WAL
-    /// mode.
+    /// Refuses new pages of another size than the old ones if they must be written in a transaction: a transaction can't change the page
+    /// size of a database in WAL mode.
     pub(super) fn refuse_page_size(&self, page_bytes: usize) -> Result<()> {
         let Some(old) = self.wal_page_bytes.filter(|old| *old != page_bytes) else { return Ok(()) };
         match self.replacement() {
@@ -474,7 +474,8 @@ impl Locked {
     }
 }
 
-/// Sets the journal mode if `set` is not empty, and returns the mode. Reads the schema first, so that SQLite recovers the database.
+/// Sets the journal mode if `set` is ` = ` and a mode, and returns the mode; does not change the mode if `set` is empty. SQLite reads the
+/// schema first, so it recovers the database.
 fn journal_mode(connection: &Connection, set: &str) -> rusqlite::Result<String> {
     connection.query_row(&format!("PRAGMA journal_mode{set}"), [], |row| row.get(0))
 }

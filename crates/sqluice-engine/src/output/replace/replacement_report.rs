@@ -50,7 +50,7 @@ pub struct Replaced {
     pub estimated: bool,
     /// The size of the file in bytes.
     pub bytes: u64,
-    /// The reason why a part of the database could not be read.
+    /// The reason why a part of the database could not be read; `None` if all of it was read.
     pub unread: Option<String>,
 }
 
@@ -153,7 +153,7 @@ fn estimated_rows(file: &File, page_bytes: usize, root_page: u32) -> Option<u64>
 }
 
 /// Estimates the number of rows of a tree from one path from the root to a leaf. `place` is the relative position of the leaf in the tree,
-/// between 0 and 1.
+/// between 0 and 1. Returns `None` if the path can't be read to its end.
 fn rows_by_path(file: &File, page_bytes: usize, root_page: u32, mut place: f64) -> Option<f64> {
     let mut page = vec![0; page_bytes];
     let (mut number, mut pages, mut rows) = (root_page, 1.0, 0.0);

@@ -32,7 +32,7 @@ pub struct Target {
     /// The path of the file. For an object: the path from which its temporary files have their names.
     path: std::result::Result<TargetPath, Unresolved>,
     destination: Option<Arc<dyn Destination>>,
-    /// The folder for temporary files that the user named.
+    /// The folder for temporary files, if the user named one.
     temp_dir: Option<PathBuf>,
     memory_bytes: u64,
     wait: WaitOptions,

@@ -63,7 +63,8 @@ impl Wanted {
         Ok(self.refuse_at(path)?.map(|_| Replaced::read(path)))
     }
 
-    /// Returns the content of the database to replace, after SQLite has recovered the database as for any reader.
+    /// Returns the content of the database to replace, after SQLite has recovered the database as for any reader. Returns `None` if no
+    /// database has the name.
     ///
     /// # Errors
     /// The errors of [`NewFile::create`](crate::output::NewFile::create) for the database that is replaced: it may be in use.

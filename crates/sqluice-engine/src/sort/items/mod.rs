@@ -1,6 +1,6 @@
 //! The items to sort, in memory: their bytes, their keys and their order.
 //!
-//! Modules, from the bottom up:
+//! Modules, the lowest layer first:
 //!
 //! * `halves`: keys as u64 numbers; `order`: the order of items, and their stored fields
 //! * `item`: items as bytes; `radix`: sorting by prefixes of keys; `keys`: key-only items, which are stored as their keys

@@ -171,7 +171,7 @@ impl Order {
     }
 
     /// Returns the [`Order::uuid_key`] of the record of a text and the integer `int`, the prefix of the record, and the number of bytes
-    /// that the integer takes in the record. The text begins and ends in `data` at the two offsets in `text`.
+    /// that the integer takes in the record. The text is `data[text.0..text.1]`. Returns `None` if the record has no such key.
     #[inline]
     pub(in crate::sort) fn uuid_key_of_text(
         &self,
@@ -206,7 +206,7 @@ impl Order {
     }
 
     /// Returns the [`Order::decodable_key`] of the record of a text and the integer `int`, and the number of bytes that the integer takes
-    /// in the record. The text begins and ends in `data` at the two offsets in `text`.
+    /// in the record. The text is `data[text.0..text.1]`. Returns `None` if the caller must encode the record and ask for its key.
     #[inline]
     pub(in crate::sort) fn decodable_key_of_text(
         &self,

@@ -1,7 +1,7 @@
 //! Sorts items by the prefixes of their keys.
 //!
 //! ```text
-//!  prefix of item 0   t 1 2 0 4 1 7 x x 9
+//!  prefix of item 0   t 1 2 0 4 1 7 x x 9    one letter or digit for each bit or group of bits
 //!  prefix of item 1   t 1 9 0 4 3 2 x x 4
 //!                         ^     ^ ^     ^    only the bits that differ between items matter
 //!  keys               [ bits | index ]       one u64 per item: the first 32 of these bits, and the index of the item;
@@ -154,7 +154,7 @@ fn split_decodable<const HALVES: usize>(
     for item in &*items {
         ends[digit(item)] += 1;
     }
-    // For each digit, the position where its next item goes. `ends` then has the end of each digit's range.
+    // `places` gets, for each digit, the position where its next item goes, and `ends` the position where the range of the digit ends.
     let mut places = ends;
     let mut start = 0;
     for (place, end) in places.iter_mut().zip(&mut ends) {

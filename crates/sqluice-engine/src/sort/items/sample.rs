@@ -135,7 +135,7 @@ impl Samples {
         self.list = list.into_iter().filter(|sample| self.has(sample.hash, sample.bytes)).collect();
     }
 
-    /// Moves the sample of `other` into this sample, which is thinned out as often as the more thinned-out of the two.
+    /// Moves the items of `other` into this sample, whose `level` becomes the higher of the two levels. Items above that limit are dropped.
     pub(in crate::sort) fn append(&mut self, other: &mut Samples) {
         self.list.append(&mut other.list);
         if self.level < other.level {

@@ -1,6 +1,6 @@
 //! Sorted runs, in temporary space or in memory. A run has the items that a buffer held when it was sorted, or the items of several runs.
 //!
-//! Modules, from the bottom up:
+//! Modules, the lowest layer first:
 //!
 //! * `run`: one run; `feed`: the bytes of a run, block by block
 //! * `key_reader`, `item_reader`: the items of a run between two cuts, one by one

@@ -9,7 +9,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::spill_file::SpillFile;
 
-/// A channel that delivers the buffer of a read or write when it has ended, or its error.
+/// A channel that delivers the buffer of a read or write after the read or write has ended, or the error.
 pub(in crate::sort) type Underway = Receiver<Result<AlignedBuffer>>;
 
 /// A thread that writes blocks of runs, and the channel of its requests.

@@ -30,11 +30,11 @@ pub(crate) struct Unique<'a> {
 /// The way in which error messages identify rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KnownRows {
-    /// By the numbers of their records in the input, which the sorted items hold.
+    /// Messages name the numbers of the records in the input, which the sorted items hold.
     Numbered,
-    /// By their rowids. If no column of the table is the rowid, rowids are the numbers of the records, which messages then name.
+    /// Messages name the rowids, or, if no column of the table is the rowid, the numbers of the records, which are then the rowids.
     Loaded,
-    /// By their rowids or their PRIMARY KEY, because rows were in the database already and have no record numbers.
+    /// Messages name the rowids or the PRIMARY KEY: rows were in the database already and have no record numbers.
     Stored,
 }
 

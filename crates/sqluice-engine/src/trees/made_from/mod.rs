@@ -55,7 +55,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// Returns the leaf list, after all leaves are written to the database, so that the caller can finish the list.
+    /// Returns the leaf list, if there is one, after all leaves are written to the database, so that the caller can finish the list.
     pub(crate) fn into_leaf_list(self) -> Option<LeafList> {
         match self {
             TreeCopy::Copied(tree) => {

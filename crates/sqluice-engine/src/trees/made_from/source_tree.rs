@@ -18,7 +18,7 @@ pub(crate) struct Piece<'a> {
     /// `true` if full leaves are copied unchanged. This requires that pages have the same layout in both databases.
     pub(crate) takes_leaves: bool,
     pub(crate) changes: Changes<'a>,
-    /// The verification of the tree, which is done while it is read; `None` if the tree is not verified by the reader of this piece.
+    /// The verification of the tree while the tree is read; `None` if the tree is not verified by the reader of this piece.
     pub(crate) verified: Option<VerifiedTree<'a>>,
 }
 

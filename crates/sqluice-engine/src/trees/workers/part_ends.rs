@@ -32,7 +32,7 @@ pub(crate) struct ItemEnds {
     pub(crate) outer: Option<(OwnedItem, OwnedItem)>,
     /// The prefix of the last item.
     prefix: u128,
-    /// The largest rowid of all rows of the part, including the rows that were left out.
+    /// The largest rowid of all rows of the part, including the rows that were left out; `None` if there are none.
     pub(crate) largest_rowid: Option<i64>,
 }
 

@@ -26,12 +26,15 @@ pub(crate) struct Worker<'s> {
     pub(crate) settings: &'s Settings,
     /// `true` if bad rows are sent to the writer for the reject file. Otherwise the first bad row is an error.
     pub(crate) keep_bad_rows: bool,
+    /// Written chunks, emptied by the writer.
     pub(crate) empty: Receiver<(Chunk, Vec<PageHash>)>,
     /// The number of chunks that the worker has allocated so far, at most [`Settings::chunks_per_worker`].
     pub(crate) made: usize,
+    /// One `()` for each part whose end the writer has seen.
     pub(crate) ended: Receiver<()>,
     /// The number of parts that the worker has begun and whose ends the writer has not seen.
     pub(crate) ahead: usize,
+    /// One `()` for each message with bad rows that the writer has taken.
     pub(crate) taken: Receiver<()>,
     /// The number of messages with bad rows that the writer has not taken.
     pub(crate) bad_rows_ahead: usize,
@@ -71,9 +74,9 @@ pub(crate) struct Filling<'w, 's> {
     /// The number of messages about this part sent so far.
     sequence: u64,
     open: Option<(Chunk, Vec<PageHash>)>,
-    /// The index entry for which the open chunk has no room. If another entry follows, the waiting entry begins the next chunk. If none
-    /// follows, it is put into the open chunk after all: the last entry of a chunk becomes the divider before the next chunk, so a chunk
-    /// with a single entry would be left without entries.
+    /// The index entry for which the open chunk has no room, if any. If another entry follows, the waiting entry begins the next chunk. If
+    /// none follows, the waiting entry goes into the open chunk although this has no room: a next chunk would have only this entry, but
+    /// needs two, because the last entry of a chunk becomes the divider before the next chunk.
     waiting: Option<Vec<u8>>,
     bad_rows: Vec<BadRow>,
     bad_rows_bytes: usize,

@@ -118,8 +118,7 @@ impl<'a, 'o> Writer<'a, 'o> {
                 return Ok(true);
             }
             Message::Failed { error, ends } => {
-                // If the rows before the error are out of order with the part before, that is reported instead: it comes first in the
-                // input.
+                // If the rows before the error do not follow the part before, this fault is reported instead: it comes first in the input.
                 self.check_ends(ends)?;
                 return Err(error);
             }

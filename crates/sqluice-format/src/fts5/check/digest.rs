@@ -87,7 +87,7 @@ impl Digest {
         self.sums.iter().zip(&other.sums).filter(|(one, other)| one != other).count()
     }
 
-    /// Adds an entry of a row.
+    /// Adds an entry of a row. A digest that sums rows one by one ignores the rows of other buckets.
     #[inline]
     pub fn add(&mut self, rowid: i64, EntryHash(hash): EntryHash) {
         let bucket = bucket(rowid);

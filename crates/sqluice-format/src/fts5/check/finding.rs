@@ -19,42 +19,42 @@ pub enum Finding {
     NoSplitKey {
         /// The number of the segment.
         segment: u16,
-        /// The page.
+        /// The number of the page in the segment.
         page: u32,
     },
     /// The split key of a page, its row in `t_idx`, does not separate the terms of the page from those of the page before.
     SplitKey {
         /// The number of the segment.
         segment: u16,
-        /// The page.
+        /// The number of the page in the segment.
         page: u32,
     },
     /// A row of `t_idx` names a page on which no term starts.
     StraySplitKey {
         /// The number of the segment.
         segment: u16,
-        /// The page.
+        /// The number of the page in the segment.
         page: i64,
     },
     /// A term has a doclist index, or needs one, and its row in `t_idx` doesn't say so: a search reads pages that it could skip.
     Unmarked {
         /// The number of the segment.
         segment: u16,
-        /// The page of the term.
+        /// The number of the page with the term.
         page: u32,
     },
     /// The doclist index of a term is missing, or doesn't list the pages of its doclist.
     DoclistIndex {
         /// The number of the segment.
         segment: u16,
-        /// The page of the term.
+        /// The number of the page with the term.
         page: u32,
     },
     /// A term belongs to no index of the table.
     Index {
         /// The number of the segment.
         segment: u16,
-        /// The page of the term.
+        /// The number of the page with the term.
         page: u32,
     },
     /// A row has a term in a column that the table doesn't have. The caller finds it by [`Digest::add_stored`](super::Digest::add_stored),

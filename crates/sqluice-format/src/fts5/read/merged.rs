@@ -104,7 +104,8 @@ impl MergedReader {
         Ok(())
     }
 
-    /// Advances a source. Returns its next row, or adds its next term to `terms`.
+    /// Advances a source. Returns its next row, or adds its next term to `terms` and returns `None`. At the end of the source, returns
+    /// `None`.
     fn step<P: Pages>(&mut self, source: usize, pages: &mut P) -> Result<Option<i64>, ReadError<P::Error>> {
         match self.sources[source].next(pages)? {
             Next::Row(rowid) => return Ok(Some(rowid)),

@@ -25,7 +25,7 @@ impl<'a> Positions<'a> {
         if self.detail == Detail::Full && value == 1 {
             let place = self.numbers;
             let column = self.numbers.at_most(i32::MAX as u64)?;
-            // The first column is stored if it is not 0, and the others ascend.
+            // Column 0 is never stored, and columns ascend. So each stored column is greater than the column before.
             if column <= self.column {
                 return Err(place.damage(Fault::ColumnOrder));
             }

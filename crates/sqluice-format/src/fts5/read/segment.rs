@@ -1,5 +1,5 @@
-//! Reads a segment leaf by leaf, and returns its terms in order, each followed by the rows that have the term: one by one, or all that a leaf
-//! has of them.
+//! Reads a segment leaf by leaf, and returns its terms in order, each followed by the rows that have the term: one by one, or all that a
+//! leaf has of them.
 
 use super::super::doclist::{Detail, Doclist};
 use super::super::page_id;
@@ -78,7 +78,7 @@ pub struct SegmentReader {
     end: usize,
     /// The offset of the first rowid that precedes all terms, until it was read.
     first_rowid: Option<usize>,
-    /// The offset of the next term.
+    /// The offset of the next term of the page, if there is one.
     next_term: Option<usize>,
     /// The place of the next number in the footer.
     footer: usize,
@@ -90,7 +90,7 @@ pub struct SegmentReader {
     is_start: bool,
     /// `true` once a term was read.
     has_term: bool,
-    /// The last rowid of the doclist.
+    /// The rowid that was read last in the doclist; `None` before the first.
     rowid: Option<i64>,
     /// `true` once a term or a rowid of the page was read: until then, a rowid must be the one that the head of the page names.
     is_begun: bool,
@@ -177,8 +177,8 @@ impl SegmentReader {
         })
     }
 
-    /// Reads on: to the next term, or to further rows of the current term, as many as lie side by side on a page. Returns `None` at the end of
-    /// the segment.
+    /// Reads on: to the next term, or to further rows of the current term, as many as lie side by side on a page. Returns `None` at the end
+    /// of the segment.
     ///
     /// # Errors
     /// If a page is missing or damaged. The reader must not be used afterwards.
@@ -264,7 +264,7 @@ impl SegmentReader {
         Ok(true)
     }
 
-    /// Returns the offset of the term after the one at `before`.
+    /// Returns the offset of the term after the one at `before`, or `None` if it is the last term of the page.
     fn find_term(&mut self, before: usize) -> Result<Option<usize>, Damage> {
         let mut footer = Numbers::new(self.id(), &self.block, self.footer);
         if footer.is_at_end() {

@@ -1,10 +1,10 @@
 //! Copies trees of other databases onto pages, part by part: full leaves as they are, other leaves entry by entry.
 //!
 //! ```text
-//!  leaves     [packed] [packed] [half  ] [packed] ... [packed]
+//!  source     [packed] [packed] [half  ] [packed] ... [packed]
 //!                 │        │        └─ entries ─┴─ ...   │        entries fill new leaves until a new and a source leaf end together
 //!                 v        v        v       v            v
-//!  pages      [packed] [packed] [new     ] [new     ] [packed]
+//!  copy       [packed] [packed] [new     ] [new     ] [packed]
 //! ```
 
 use std::sync::atomic::Ordering;
@@ -27,7 +27,7 @@ const HASHED_LEAVES: u64 = 16;
 /// The copier of one worker, which copies parts of one tree.
 pub(crate) struct Copier<'a> {
     tree: &'a CopyTree<'a>,
-    /// The number of the piece that was read last, and the reader of its pages.
+    /// The number of the piece that was read last, and the reader of its pages; `None` before the first part.
     pages: Option<(usize, FilePages<'a>)>,
     reader: Reader,
     record: Vec<u8>,

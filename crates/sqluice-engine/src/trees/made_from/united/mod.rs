@@ -329,8 +329,8 @@ struct Head<'t, 'a> {
     rowid: i64,
     /// The record of the current index entry with its changes, or of the current row if changes apply to it.
     record: Vec<u8>,
-    /// The prefix of the current key, a number by which most keys can be compared. In an index, it is computed on demand, because
-    /// neighbouring entries can mostly be compared without it.
+    /// The prefix of the current key: a number by which most keys can be compared. In an index, the prefix is `None` until it is needed:
+    /// neighbouring entries can mostly be compared without prefixes.
     prefix: Option<u128>,
     /// The record of the entry before the current entry, in an index.
     before: Vec<u8>,
@@ -537,7 +537,7 @@ impl<'t, 'a> Head<'t, 'a> {
         if !changes {
             self.record.clear();
             self.record.extend_from_slice(stored);
-            // If the entry can be compared without decoding it, it has the same header as the entry before, which is valid, so it is valid,
+            // An entry that can be compared without decoding has the same header as the entry before. That entry is valid, so this one is,
             // too.
             if !self.is_first
                 && let Some(is_after) = tree.order.ascends_alike(&self.before, stored)
