@@ -35,7 +35,7 @@ use crate::runtime;
 use crate::store::Store;
 use crate::tries::Tries;
 
-/// The size of a part, and the maximum number of parts: stores refuse parts of less than 5 MiB, and more than `PARTS_MAX` parts.
+/// The minimum size of a part, and the maximum number of parts: stores refuse parts of less than 5 MiB, and more than `PARTS_MAX` parts.
 pub const PART_BYTES_MIN: u64 = 8 << 20;
 const PART_BYTES: u64 = 16 << 20;
 const PARTS_MAX: u64 = 10_000;

@@ -58,9 +58,9 @@ use self::address::Kind;
 pub struct Request {
     /// The tables to read, as `name` or `schema.name`; all if empty.
     pub tables: Vec<String>,
-    /// The schema of PostgreSQL; all but the system's if `None`.
+    /// The schema of PostgreSQL whose tables are read; `None`: all schemas except those of the system.
     pub schema_name: Option<String>,
-    /// Tables, and the conditions that their rows must fulfil, in SQL of the server.
+    /// Tables, each with the condition that its rows must fulfil, in SQL of the server.
     pub filters: Vec<(String, String)>,
     /// A query instead of tables, and the name of the table that its rows make.
     pub query: Option<(String, String)>,

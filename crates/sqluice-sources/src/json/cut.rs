@@ -160,7 +160,7 @@ impl Cutter {
         self.records - self.first_record
     }
 
-    /// Returns the next part, in a buffer that is no longer needed; `None` after the last part. A part may have no records.
+    /// Returns the next part, stored in `buffer`, whose content is replaced; `None` after the last part. A part may have no records.
     pub(super) fn next(&mut self, buffer: Vec<u8>, part_bytes: usize) -> Result<Option<Cut>> {
         if self.records >= self.records_max {
             return Ok(None);

@@ -107,7 +107,7 @@ fn add(
     let MemberPath { path, is_folder, refusal } = MemberPath::new(String::from_utf8_lossy(name).into_owned());
     let is_folder = header.kind == Kind::Folder || is_folder && header.kind == Kind::File;
     if is_folder && refusal == Some(Refusal::NoName) {
-        // An entry for the packed folder itself.
+        // The entry is that of the packed folder itself.
         return Ok(());
     }
     let of_kind = match header.kind {
