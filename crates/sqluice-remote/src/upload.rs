@@ -3,8 +3,8 @@
 //! ```text
 //!  byte 0        16 MiB        32 MiB        48 MiB      end
 //!  ├── part 1 ────┼── part 2 ───┼── part 3 ───┼── part 4 ─┤
-//!  page 1 is      uploaded      uploading     filled
-//!  written last
+//!  page 1 is      uploaded      being         being
+//!  written last                 uploaded      filled
 //! ```
 //!
 //! The bytes of the parts may be written in any order. A part is uploaded when it is full, several at the same time. Part 1 contains page

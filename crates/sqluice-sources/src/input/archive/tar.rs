@@ -3,8 +3,9 @@
 //! ```text
 //!  | header | data, filled up to 512 bytes | header | data ... | 512 zeros | 512 zeros | zeros to the end of the file |
 //!
-//!  header  name 100 | mode 8 | user 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 6 | 2
-//!          user 32 | group 32 | device 8 + 8 | prefix 155
+//!  header, with the bytes of each field:
+//!          name 100 | mode 8 | user 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 6 | version 2
+//!          user 32 | group 32 | device 8 + 8 | prefix of the name 155
 //! ```
 //!
 //! A number is written in octal digits or, if its first bit is set, in binary in the other bits. The data of a header of type `x` (pax) or `L`
