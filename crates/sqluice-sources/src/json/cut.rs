@@ -347,7 +347,7 @@ impl Scan {
         None
     }
 
-    /// Advances to the end of a string. Returns `false` if the data ends first.
+    /// Advances within a string, past its next escape or its end. Returns `false` if the data ends first.
     fn string(&mut self, data: &[u8], ended: bool) -> bool {
         let Some(found) = memchr::memchr2(b'"', b'\\', &data[self.at..]) else {
             self.at = data.len();
