@@ -1,9 +1,11 @@
 //! Repeats failed requests, with growing waits, up to a maximum number of retries and a timeout.
 //!
 //! ```text
-//!  try ── fails for now ──> wait 0.1 s ──> try ──> wait 0.2 s ──> try ... wait 10 s ──> try      each try ends if nothing arrives
+//!  try ── fails for now ──> wait 0.1 s ──> try ──> wait 0.2 s ──> try ... wait 10 s ──> try
 //!  |<--- the timeout, from the last time that something arrived; then the last error is reported --->|
 //! ```
+//!
+//! If retries are permitted, a try that reads fails once the server has sent nothing for a quarter of the timeout, at most 30 seconds.
 
 use std::error::Error as _;
 use std::fmt;
@@ -16,11 +18,12 @@ use object_store::client::{HttpError, HttpErrorKind};
 use sqluice_core::remote::RequestLimits;
 use sqluice_core::{splitmix, waits};
 
-/// The shortest and the longest wait. Waits double from the first to the last, and are scaled by [`waits`].
+/// The first wait between two tries, and the longest wait. Each wait is twice the previous one. Tests scale all waits ([`waits`]).
 pub(crate) const WAIT_MIN: Duration = Duration::from_millis(100);
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// The time for attempts to connect to a server that has never accepted a connection: its name may be misspelled.
+/// The time for attempts to connect to a server that has never accepted a connection, much shorter than the timeout: the name of the server
+/// may be misspelled.
 const CONNECT_FOR: Duration = Duration::from_secs(10);
 
 /// The longest time that a try waits for the next bytes: `STALL_MAX`, or the timeout divided by `STALL_SHARE` if that is shorter.

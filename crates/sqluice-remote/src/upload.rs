@@ -3,8 +3,8 @@
 //! ```text
 //!  byte 0        16 MiB        32 MiB        48 MiB      end
 //!  ├── part 1 ────┼── part 2 ───┼── part 3 ───┼── part 4 ─┤
-//!  page 1 is      uploaded      uploading     filled
-//!  written last
+//!  page 1 is      uploaded      being         being
+//!  written last                 uploaded      filled
 //! ```
 //!
 //! The bytes of the parts may be written in any order. A part is uploaded when it is full, several at the same time. Part 1 contains page
@@ -35,7 +35,7 @@ use crate::runtime;
 use crate::store::Store;
 use crate::tries::Tries;
 
-/// The size of a part, and the maximum number of parts: stores refuse parts of less than 5 MiB, and more than `PARTS_MAX` parts.
+/// The minimum size of a part, and the maximum number of parts: stores refuse parts of less than 5 MiB, and more than `PARTS_MAX` parts.
 pub const PART_BYTES_MIN: u64 = 8 << 20;
 const PART_BYTES: u64 = 16 << 20;
 const PARTS_MAX: u64 = 10_000;

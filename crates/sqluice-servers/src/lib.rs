@@ -5,9 +5,9 @@
 //!                        └──> connections ──> blocks of rows, table by table ──> readers of dumps
 //! ```
 //!
-//! The readers of dumps also read servers: this crate writes the text of `pg_dump` or `mysqldump` while it reads the server, as far as
-//! those readers look at the text. So declarations, types and values are translated in one place. All declarations come first, with keys
-//! and indexes, so that the load can write the rows as pages while they arrive.
+//! The readers of dumps also read servers: while it reads the server, this crate writes the text that `pg_dump` or `mysqldump` would write,
+//! without the parts that these readers ignore. So declarations, types and values are translated in one place. All declarations come first,
+//! with keys and indexes, so that the load can write the rows as pages while they arrive.
 //!
 //! Invariant: all rows of a dump are those of one snapshot, or reading it fails.
 //!
@@ -58,9 +58,9 @@ use self::address::Kind;
 pub struct Request {
     /// The tables to read, as `name` or `schema.name`; all if empty.
     pub tables: Vec<String>,
-    /// The schema of PostgreSQL; all but the system's if `None`.
+    /// The schema of PostgreSQL whose tables are read; `None`: all schemas except those of the system.
     pub schema_name: Option<String>,
-    /// Tables, and the conditions that their rows must fulfil, in SQL of the server.
+    /// Tables, each with the condition that its rows must fulfil, in SQL of the server.
     pub filters: Vec<(String, String)>,
     /// A query instead of tables, and the name of the table that its rows make.
     pub query: Option<(String, String)>,

@@ -23,7 +23,7 @@ use sqluice_core::source::blocks::{BLOCK_BYTES, Block, Blocks, Spare};
 /// The maximum number of blocks of a piece that wait for the reader.
 const BLOCKS_MAX: u64 = 16;
 
-/// The error if rows can't be sent because their reader was dropped.
+/// The error if rows can't be sent because the reader was dropped.
 #[derive(Debug)]
 pub(crate) struct Gone;
 

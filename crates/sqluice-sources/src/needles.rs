@@ -1,16 +1,16 @@
 //! The search of a block for a few bytes, the needles: the positions of the needles, as bits.
 //!
-//! An x86-64 instruction gathers the bits of a comparison, which compilers do not find by themselves: of 16 bytes with SSE2, which every
-//! processor has, and of 32 bytes with AVX2. Calls of these instructions are `unsafe`.
+//! On x86-64, one instruction turns the results of comparing 16 bytes (SSE2, which every processor has) or 32 bytes (AVX2) into bits.
+//! Compilers do not find this instruction by themselves, and calls of it are `unsafe`.
 
 #![cfg_attr(target_arch = "x86_64", allow(unsafe_code, reason = "calls that have no safe form"))]
 
-/// The positions of needles in a block.
+/// The positions of needles in a block: a bit for each byte, from the lowest bit on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Masks {
-    /// The positions of all needles.
+    /// A bit is set if the byte is one of the needles.
     pub(crate) all: u64,
-    /// The positions of the first needle.
+    /// A bit is set if the byte is the first one in the list of needles.
     pub(crate) first: u64,
 }
 
@@ -141,7 +141,7 @@ fn plain_range<const FIRST: u8, const LAST: u8>(block: &[u8; 64]) -> u64 {
     gathered(&within)
 }
 
-/// Returns the position of the first needle in a block.
+/// Returns the position of the first byte of a block that is one of the needles.
 #[inline]
 pub(crate) fn first<const N: usize>(block: &[u8; 16], needles: [u8; N]) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]

@@ -3,7 +3,7 @@
 //! ```text
 //!  server                                client
 //!  version, challenge, plugin  ────────>
-//!                              <──────── capabilities        only if encrypted; TLS begins after it
+//!                              <──────── capabilities        only if encrypted; TLS begins after this message
 //!                              <──────── capabilities, user, answer to the challenge, database
 //!  another plugin and challenge, or more data of the plugin, any number of times
 //!                              <──────── answer

@@ -1,6 +1,7 @@
 //! Opens sessions, and begins the snapshot that all of them read.
 //!
 //! ```text
+//!                                                                 time ──>
 //!  guard:   locks the definitions of all tables ──────────────────────────> ends
 //!  reader:             begins the snapshot ──> locks the definitions ──> reads rows ...
 //! ```
@@ -24,7 +25,8 @@ use super::connection::{Connection, failure, quoted};
 use super::packets::Fault;
 use super::settings::Settings;
 
-/// The number of times that all tables are listed before the definitions are locked, and again afterwards, and the pause between two lists.
+/// The number of times that all tables are listed before the definitions are locked, and again afterwards; and the pause between two
+/// lists.
 /// While ALTER TABLE renames a table, a single list may lack the table.
 pub(super) const LISTS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(5);
@@ -100,8 +102,8 @@ enum Obstacle {
 
 /// Begins one snapshot on all `readers` while no definition can change. With several readers, all tables of the server are locked meanwhile.
 ///
-/// `list` returns the statements that lock the definitions. It is called `lists` times before the snapshot begins, and again once the
-/// definitions are locked, because tables may be created and dropped in between. With several readers it is called once.
+/// `list` returns the statements that lock the definitions. For a single reader, `list` is called `lists` times before the snapshot begins,
+/// and again once the definitions are locked, because tables may be created and dropped in between. For several readers it is called once.
 ///
 /// # Errors
 /// If definitions change all the time, or the user lacks a right.

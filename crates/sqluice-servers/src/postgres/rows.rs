@@ -203,7 +203,7 @@ impl Worker {
     }
 
     /// Locks a table against changes of its definition. Returns `false` if another session waits to change the table: that session waits for
-    /// `main`, and this connection would wait for it for ever.
+    /// `main`, and this connection would wait for that session without end.
     fn lock(&mut self, table: &str) -> Result<bool> {
         let doing = || format!("cannot lock table {table}");
         let sql = format!(

@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 thread_local! {
-        /// `true` while this thread is in one of these readers.
+        /// `true` while this thread is within [`read_damaged`].
     static IN_READER: Cell<bool> = const { Cell::new(false) };
 }
 

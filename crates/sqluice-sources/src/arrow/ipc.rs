@@ -1,7 +1,8 @@
 //! Reads Arrow IPC: a file, whose footer lists the offsets of its batches, or a stream of batches.
 //!
 //! ```text
-//!  stream   schema | dictionary | batch | batch ...         file   ARROW1 | dictionary | batch ... | footer | its length | ARROW1
+//!  stream   schema | dictionary | batch | batch ...
+//!  file     ARROW1 | schema | dictionary | batch | batch ... | footer | length of the footer | ARROW1
 //!  message  ff ff ff ff | length of metadata | metadata: kind, version, length of body | body
 //! ```
 //!

@@ -7,7 +7,7 @@
 //!
 //! The number itself is left to [`Notation`](super::number::Notation).
 
-/// Currencies that are written as more than a sign. `US$` stands before `S$`, with which it ends, so that the longer one is found.
+/// Currencies that are written with letters. The first match counts, so `US$` precedes `S$`: a text that ends with `US$` ends with both.
 const WORDS: [&str; 24] = [
     "AU$", "CA$", "HK$", "NT$", "NZ$", "US$", "A$", "C$", "R$", "S$", "kr.", "kr", "zł", "Kč", "Ft", "lei",
     "Rs.", "Rs", "Fr.", "руб.", "лв.", "лв", "RM", "Rp",

@@ -249,8 +249,8 @@ fn incomplete(parts: &[DatePart]) -> Option<String> {
     needed.into_iter().find(|part| !has(*part)).map(|part| format!("{} is missing in it", part.words()))
 }
 
-/// Makes numbers that a digit may follow take their largest number of digits. Returns an error if a fraction, which may have any number of
-/// digits, stands before a digit, or `%I` and `%p` are not together.
+/// Makes each number of the format take its largest number of digits if a digit may follow it. Returns an error if a fraction, which may
+/// have any number of digits, stands before a digit, or if the format has only one of `%I` and `%p`.
 fn fixed_before_digits(mut items: Vec<Item>) -> Result<Vec<Item>, (String, Message)> {
     let is_twelve = |item: &Item| matches!(item, Item::Hour12 { .. });
     if items.contains(&Item::Half) != items.iter().any(is_twelve) {

@@ -6,8 +6,8 @@
 //!  whole     digits, or 1 to 3 digits and groups of a separator and 3 digits
 //! ```
 //!
-//! Around the number stand the signs of an [`Amount`], if the column has these, and behind it the percent sign: `12.5%` is 0.125. A column
-//! of percentages refuses numbers without the sign, because `12.5` may mean 12.5 or 0.125.
+//! In a column of amounts, the signs of an [`Amount`] may stand around the number. In a column of percentages, a percent sign follows the
+//! number: `12.5%` is 0.125. Such a column refuses numbers without the sign, because `12.5` may mean 12.5 or 0.125.
 //!
 //! A plus and zeros before the first digit are left out; the other digits stay as they are written.
 //!

@@ -1,9 +1,10 @@
 //! Turns a part of the input into batches, on any core.
 //!
 //! ```text
-//!  part   1,a⏎2,b⏎3,"x"y⏎4,d⏎5,e⏎6,f⏎        to the sink, in this order:
-//!         ─────── ────── ────────────        rows 1 2, bad row 3 (malformed), rows 4 5 6: refused because of 5,
-//!          batch    bad     batch             so rows 4, bad row 5, rows 6
+//!  part       1,a⏎  2,b⏎     3,"x"y⏎     4,d⏎     5,e⏎       6,f⏎
+//!             ──────────     ───────     ───────────────────────
+//!  sink gets  a batch        a bad row   a batch, which it refuses because of row 5; then in its place:
+//!                                        row 4    a bad row  row 6
 //! ```
 //!
 //! [`records`](super::records) finds the fields of well-formed records. [`naive`](super::naive) reads each malformed record again, and

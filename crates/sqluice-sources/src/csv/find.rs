@@ -21,7 +21,7 @@ pub(super) struct Finder<'a, const N: usize> {
     block: usize,
     /// The hits of the current block that are left.
     mask: u64,
-    /// The hits of the first needle in the current block.
+    /// The hits of `needles[0]` in the current block.
     first: u64,
     /// The masks of `made` blocks, of which the first `read` are used up.
     masks: [Masks; BLOCKS],
@@ -72,7 +72,7 @@ impl<'a, const N: usize> Finder<'a, N> {
         self.made > 0
     }
 
-    /// Passes the hits of the first needle that precede the next hit of another needle, within one block. Returns the start of the block
+    /// Passes the hits of `needles[0]` that precede the next hit of another needle, within one block. Returns the start of the block
     /// and the bits of the passed hits, if any.
     #[inline(always)]
     pub(super) fn pass_first(&mut self) -> Option<(usize, u64)> {

@@ -144,8 +144,8 @@ pub struct CsvOptions {
     pub empty_as_text: bool,
     /// `true` if fields that are missing at the end of a record are NULL, `false` if such a record is malformed.
     pub pad: bool,
-    /// The records that end with a surplus delimiter; `None`: no records. With either value, any record after the header that has all its
-    /// fields may end with a surplus delimiter.
+    /// The records that end with a surplus delimiter; `None`: no records. If the value is not `None`, any record after the header that has
+    /// all its fields may end with a surplus delimiter.
     pub trailing_delimiter: Option<TrailingDelimiter>,
     /// `true` if a quote within an unquoted field is malformed, and so is a quoted field of several lines that could be rows. If `false`,
     /// the quote is text, and the field is a value, which [`Doubts`] reports.

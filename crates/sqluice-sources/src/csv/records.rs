@@ -209,7 +209,7 @@ impl Records<'_> {
         let mut slot = 0;
         // The position one past the last byte escaped outside of quotes, and the number of escapes in the current field.
         let (mut escaped, mut escapes) = (0, 0);
-        // Returns `true` if a record ends at `at`. With fewer than five needles, it ends at any line end. It also ends with the input.
+        // Returns `true` if a record ends at `at`: at the end of the input, and at line ends (with five needles or more, only at some).
         let ends = |at: usize| match data.get(at) {
             Some(b'\n' | b'\r') => N < 5 || ends_record(data, at, self.marks),
             byte => byte.is_none(),

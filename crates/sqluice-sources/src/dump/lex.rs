@@ -78,7 +78,7 @@ impl Dialect {
     }
 }
 
-/// Returns what begins at `at`, which must not be within a word. `whole` is `true` if the window ends with the dump.
+/// Returns the kind of text that begins at `at`, which must not be within a word. `whole` is `true` if the window ends with the dump.
 pub fn look(text: &[u8], at: usize, rules: Rules, whole: bool) -> Look {
     let next = text.get(at + 1).copied();
     // `true` if the next byte decides, but is not in the window.
@@ -98,7 +98,7 @@ pub fn look(text: &[u8], at: usize, rules: Rules, whole: bool) -> Look {
         (b'#', Dialect::MySql) => line(text, at, whole),
         (b'/', Dialect::MySql) if next == Some(b'*') => mysql_comment(text, at, whole),
         (b'*', Dialect::MySql) if unknown => Look::More,
-        // The end of a comment whose text the server executes.
+        // This `*/` ends a comment whose text the server executes.
         (b'*', Dialect::MySql) if next == Some(b'/') => Look::Comment(at + 2),
         (b'/', Dialect::Sqlite) if next == Some(b'*') => ended(text, at + 2, b"*/", whole, Look::Comment),
         (b'/', Dialect::Postgres) if next == Some(b'*') => nested_comment(text, at, whole),

@@ -1,7 +1,9 @@
 //! Recognises the format of a file by the user's setting, the first bytes and the file name.
 //!
+//! The first line that applies to a file decides:
+//!
 //! ```text
-//!  the user names it        a name may leave the layout open: json is an array or objects
+//!  the user names it        the named format; its name may leave the layout open: json is an array or objects
 //!  SQLite format 3          a database, whatever its name is
 //!  PAR1, ARROW1             Parquet, Arrow IPC, whatever the name is
 //!  PK, and xl/workbook.xml  a workbook, whatever the name is

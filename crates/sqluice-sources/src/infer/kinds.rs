@@ -25,8 +25,8 @@ use sqluice_format::value::Value;
 use super::{Evidence, Inferred};
 use crate::convert::{Reading, Readings};
 
-/// A column of a sample is given up (its values are no longer counted) when [`Kinds::others`] is greater than this number, than the number
-/// of plain numbers, and than the number of dates and of numbers in another notation together.
+/// A column of a sample is given up (its values are no longer counted) when [`Kinds::others`] is greater than each of these: this limit,
+/// the number of plain numbers, and the number of dates and of numbers in another notation together.
 const OTHERS_MIN: u64 = 16;
 
 /// The limit for a part of a loaded file, which is used as [`OTHERS_MIN`] is. The values of the rest of this part are not counted, those of

@@ -3,8 +3,8 @@
 /// The rule by which a printer chooses the digits of a float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Printer {
-    /// The fewest digits that read as the float: Python, JavaScript, Java, Rust and others. Or at most 17 digits, without zeros at the end:
-    /// `%.17g`, `%.15g`, `%g`, R, and floats of 32 bits as they are in 64.
+    /// The fewest digits that read as the float (Python, JavaScript, Java, Rust and others), or at most 17 digits, without zeros at the end
+    /// (`%.17g`, `%.15g`, `%g`, R, and 32-bit floats that were converted to 64 bits).
     Shortest,
     /// At most fifteen digits, but all digits of a whole number: R.
     Fifteen,

@@ -35,7 +35,7 @@ pub(super) enum Method {
     Stored,
     /// [RFC 1951](https://www.rfc-editor.org/rfc/rfc1951).
     Deflate,
-    /// Compressed like a compressed file.
+    /// A compression that whole files can have, too.
     File(Compression),
 }
 

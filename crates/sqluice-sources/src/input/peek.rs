@@ -45,7 +45,7 @@ impl<'a> Peek<'a> {
         if self.head.is_empty() { self.at_end() } else { Ok(()) }
     }
 
-    /// Returns the error that ended the stream, if the stream was read to there.
+    /// Returns the error that ended the stream, if that error has already been met.
     pub(super) fn at_end(&mut self) -> io::Result<()> {
         match &mut self.end {
             Some(end @ Err(_)) => mem::replace(end, Err(again())),

@@ -160,7 +160,7 @@ impl Cutter {
         self.records - self.first_record
     }
 
-    /// Returns the next part, in a buffer that is no longer needed; `None` after the last part. A part may have no records.
+    /// Returns the next part, stored in `buffer`, whose content is replaced; `None` after the last part. A part may have no records.
     pub(super) fn next(&mut self, buffer: Vec<u8>, part_bytes: usize) -> Result<Option<Cut>> {
         if self.records >= self.records_max {
             return Ok(None);
@@ -347,7 +347,7 @@ impl Scan {
         None
     }
 
-    /// Advances to the end of a string. Returns `false` if the data ends first.
+    /// Advances within a string, past its next escape or its end. Returns `false` if the data ends first.
     fn string(&mut self, data: &[u8], ended: bool) -> bool {
         let Some(found) = memchr::memchr2(b'"', b'\\', &data[self.at..]) else {
             self.at = data.len();

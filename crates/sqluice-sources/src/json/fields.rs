@@ -171,7 +171,7 @@ impl NewKeys {
         follows
     }
 
-    /// Adds a key, unless it is here already. More keys than a table can have columns are of no use.
+    /// Adds a key, unless it is here already. Drops the key if there are already more keys than a table can have columns.
     pub(super) fn add(&mut self, name: String, at: usize) {
         if let Some(place) = self.places.get(&name) {
             self.next = place + 1;

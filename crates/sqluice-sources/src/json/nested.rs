@@ -76,7 +76,7 @@ fn nested_end(data: &[u8], start: usize, lenient: bool) -> Result<usize, Fault> 
     let mut objects = 0u128;
     let mut depth = 0;
     loop {
-        // A value.
+        // A value begins at `at`.
         if let Some(open @ (b'{' | b'[')) = data.get(at) {
             depth += 1;
             if depth >= DEPTH_MAX {

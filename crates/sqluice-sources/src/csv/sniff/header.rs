@@ -1,8 +1,9 @@
 //! Decides if the first record names the columns.
 //!
 //! ```text
-//!  10,open,ann      a number over numbers: a row      -2.5
-//!  11,7,bob         a word over a number: a name      +0.8     the sum of all columns is below 0: the first record is a row
+//!  10,open,ann      column 1: 10, a number over a number, is a value                 vote -2.5
+//!  11,7,bob         column 2: `open`, a word over a single number, may be a name     vote +0.8
+//!                   column 3 is text and counts less; all votes together are below 0: the first record is a row
 //! ```
 //!
 //! In each column, the first field is compared with the others. The first field is a value if it has the same kind as the others (a

@@ -122,7 +122,8 @@ pub struct TranslatedColumn {
     pub conversion: Conversion,
     /// `true` if the column is generated, so that the dump has no values for it.
     pub generated: bool,
-    /// For a row without a value of this column: the reason why its default can't be computed; `None` if it is the DEFAULT or NULL.
+    /// The reason why SQLite can't compute the column's default, for a row without a value of this column; `None` if such a row gets the
+    /// DEFAULT or NULL.
     pub no_default: Option<String>,
 }
 

@@ -23,7 +23,8 @@ pub(super) struct NewColumn {
     pub(super) rowid: Option<bool>,
     /// The sequence that numbers the rows of the column, if the dump names it.
     pub(super) sequence: Option<Name>,
-    /// For a row without a value of this column: the reason why its default can't be computed; `None` if it is the DEFAULT or NULL.
+    /// The reason why SQLite can't compute the column's default, for a row without a value of this column; `None` if such a row gets the
+    /// DEFAULT or NULL.
     pub(super) no_default: Option<Why>,
     /// `false` for a generated column that was left out.
     pub(super) kept: bool,

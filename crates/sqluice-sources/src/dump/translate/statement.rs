@@ -325,7 +325,7 @@ impl Translator {
         if cursor.word("SEQUENCE") {
             return self.alter_sequence(cursor);
         }
-        // Owners, privileges, and parts of objects that were left out.
+        // The statement changes an owner, privileges, or a part of an object that was left out.
         Ok(())
     }
 

@@ -18,7 +18,8 @@
 //! | string, also of UUIDs | Utf8; batches have binary data that may not be UTF-8 ([`read`]) |
 //! | decimal | Decimal128, or Decimal256 of more than 38 digits; more than 76 are refused |
 //! | date, time-millis, time-micros | Date32, Time32, Time64 |
-//! | timestamp-millis, -micros, -nanos | Timestamp of UTC; that of local-timestamp-* has no zone |
+//! | timestamp-millis, -micros, -nanos | Timestamp in UTC |
+//! | local-timestamp-millis, -micros, -nanos | Timestamp without a time zone |
 //! | duration | Interval |
 //! | enum | Dictionary |
 //! | array, map, record | List, Map, Struct |

@@ -1,8 +1,9 @@
 //! Reads compound files: the container of streams that Excel, Word and PowerPoint wrote before 2007, and still write for encrypted files.
 //!
 //! ```text
-//!  header: sizes, first sectors of the table ──> table: the sector after each ──> chains of sectors
-//!                                                directory: names, first sectors, sizes
+//!  header      the size of a sector, and the places of the table and the directory
+//!  table       for each sector, the next sector of its stream: a stream is a chain of sectors
+//!  directory   for each stream, its name, first sector and size
 //! ```
 //!
 //! A short stream has sectors of 64 bytes, which are stored within one longer stream.

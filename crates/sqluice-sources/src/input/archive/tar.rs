@@ -3,8 +3,9 @@
 //! ```text
 //!  | header | data, filled up to 512 bytes | header | data ... | 512 zeros | 512 zeros | zeros to the end of the file |
 //!
-//!  header  name 100 | mode 8 | user 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 6 | 2
-//!          user 32 | group 32 | device 8 + 8 | prefix 155
+//!  header, with the bytes of each field:
+//!          name 100 | mode 8 | user 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 6 | version 2
+//!          user 32 | group 32 | device 8 + 8 | prefix of the name 155
 //! ```
 //!
 //! A number is written in octal digits or, if its first bit is set, in binary in the other bits. The data of a header of type `x` (pax) or `L`
@@ -107,7 +108,7 @@ fn add(
     let MemberPath { path, is_folder, refusal } = MemberPath::new(String::from_utf8_lossy(name).into_owned());
     let is_folder = header.kind == Kind::Folder || is_folder && header.kind == Kind::File;
     if is_folder && refusal == Some(Refusal::NoName) {
-        // An entry for the packed folder itself.
+        // The entry is that of the packed folder itself.
         return Ok(());
     }
     let of_kind = match header.kind {

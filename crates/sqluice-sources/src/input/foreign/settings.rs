@@ -96,7 +96,7 @@ fn yaml(lines: &[&str]) -> Option<Yaml> {
                 last = Some((indent, is_open, item));
             }
             None if item.is_some() => last = Some((indent, false, None)),
-            // A line of a text or of a list in brackets that extends over several lines.
+            // The line belongs to a text or to a list in brackets that extends over several lines.
             None if indent > 0 && last.is_some() => {}
             None if matches!(content, "]" | "}") && last.is_some() => {}
             None => return None,
