@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_counts_as_set_while_any_flag_above_it_is_set() {
+    fn a_child_flag_is_cancelled_while_any_flag_above_it_is_cancelled() {
         let parent = Cancel::new();
         let child = parent.child();
         let grandchild = child.child();

@@ -461,7 +461,7 @@ fn values_never_change_from_version_to_version() {
 }
 
 #[test]
-fn every_example_gives_values_in_its_schema() {
+fn every_example_of_a_function_gives_different_values() {
     for function in super::FUNCTIONS {
         let sql = Function::EXAMPLE_SCHEMA.replace("{}", function.example);
         let spec = Spec::new(&Schema::parse(sql, Path::new("s.sql")).unwrap())
@@ -483,7 +483,7 @@ fn every_example_gives_values_in_its_schema() {
 }
 
 #[test]
-fn distinct_values_are_distinct_for_as_many_rows_as_there_are_values() {
+fn distinct_gives_different_values_for_as_many_rows_as_there_are_values() {
     for (expression, count) in [
         ("permutation(-5, 4)", 10),
         ("distinct(int(1, 1000))", 1000),
