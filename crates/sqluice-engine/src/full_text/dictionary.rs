@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_that_are_prefixes_of_each_other_get_different_numbers() {
+    fn terms_that_begin_alike_differ() {
         let terms: Vec<Vec<u8>> = (0..20).map(|len| vec![0; len]).collect();
         let mut dictionary = Dictionary::new(0);
         for (number, term) in terms.iter().enumerate() {

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_made_of_the_first_bytes_of_terms_sort_like_the_terms() {
+    fn numbers_of_terms_have_the_order_of_terms() {
         let terms: [&[u8]; 10] = [
             b"",
             b"\0",

@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_give_the_same_entries_as_a_doclist_builder() {
+    fn streams_give_the_entries_of_a_builder() {
         for detail in [Detail::Full, Detail::Column, Detail::None] {
             let mut streams = Streams::new(detail);
             for round in 0..3_u32 {

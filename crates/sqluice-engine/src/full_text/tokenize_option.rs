@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tokenizers_of_sqlite_surely_have_one_term_a_position() {
+    fn tokenizers_of_applications_may_have_synonyms() {
         for (text, expected) in [
             ("", true),
             ("Porter", true),

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_may_be_open() {
+    fn a_range_of_cells_may_lack_an_end() {
         let area = |text| Area::parse(text).map(|area| (area.columns, area.rows));
         assert_eq!(area("A3:F200"), Some((1..=6, 3..=200)));
         assert_eq!(area("A3:F"), Some((1..=6, 3..=ROWS_MAX)));

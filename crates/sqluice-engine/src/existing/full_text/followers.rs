@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_full_text_triggers_of_the_documented_form_are_recognised() {
+    fn only_triggers_of_the_documented_form_are_known() {
         let pairs = |sql: &str| documented(sql, "t").map(|(name, pairs)| (name, pairs.len()));
         let begin = "CREATE TRIGGER t_ai AFTER INSERT ON t BEGIN INSERT INTO f";
         assert_eq!(

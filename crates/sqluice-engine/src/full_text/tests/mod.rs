@@ -1,4 +1,4 @@
-//! Compares the collector of terms with a slow, obvious twin, and the tokenizers with full-text tables of SQLite.
+//! The collector beside a slow, obvious twin, and the tokenizers beside a table of SQLite.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -154,7 +154,7 @@ const DETAILS: [Detail; 3] = [Detail::Full, Detail::Column, Detail::None];
 proptest! {
     #![proptest_config(cases(40))]
     #[test]
-    fn workers_collect_the_same_terms_as_a_single_loop(
+    fn workers_collect_what_one_loop_finds(
         seed: u64,
         count in 0usize..300,
         columns in 1usize..4,
@@ -173,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn many_terms_are_merged_correctly_with_any_number_of_workers() {
+fn many_terms_are_merged_in_ranges_side_by_side() {
     let rows = rows(6_000, 2, &mut fastrand::Rng::with_seed(5));
     let index = index(Detail::Full, &[2], 2);
     let expected = naive(&rows, &index);
@@ -209,7 +209,7 @@ fn an_error_of_the_caller_ends_the_merge() {
 }
 
 #[test]
-fn tokenizers_give_the_tokens_that_a_full_text_table_stores() {
+fn tokenizers_give_the_tokens_of_a_table() {
     let texts = [
         "Every naïve Café, running runners RAN: 東京都 — end",
         "it's a-b_c x.y 12.5 ﬁne ßtraße ÅÉ a\u{301}e\u{308}",
@@ -258,7 +258,7 @@ fn tokenizers_give_the_tokens_that_a_full_text_table_stores() {
 }
 
 #[test]
-fn a_tokenizer_that_sqlite_does_not_have_is_unknown() {
+fn a_tokenizer_of_an_application_is_unknown() {
     let of = |words: &[&str]| Tokenizer::new(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
     assert!(matches!(of(&["snowball", "english"]), Err(NoTokenizer::Unknown)));
     assert!(matches!(of(&["unicode61", "remove_diacritics", "9"]), Err(NoTokenizer::Refused)));

@@ -1,5 +1,5 @@
-//! Compares full-text tables whose index this crate makes, merges and extends with twins that SQLite changes: the answers must be the same
-//! after any sequence of changes, and optimized segments must have the bytes that FTS5's `optimize` writes.
+//! Tables whose index is made, merged and extended here, beside twins of SQLite: the same answers after any history, and the same bytes
+//! as `optimize`.
 
 use std::path::Path;
 
@@ -262,7 +262,7 @@ fn segment(path: &Path) -> Vec<(i64, Vec<u8>, i64)> {
 proptest! {
     #![proptest_config(cases(50))]
     #[test]
-    fn a_full_text_table_answers_like_one_of_sqlite_after_any_changes(
+    fn a_table_gives_the_answers_of_its_twin_after_any_history(
         options in options(),
         seed: u64,
         workers in 1..4_usize,

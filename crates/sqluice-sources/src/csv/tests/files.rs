@@ -1,4 +1,4 @@
-//! Tests of files in a chain, and of their progress.
+//! Tests of several CSV files that are read one after another as one source (a chain), and of the reported progress.
 
 use std::io::Cursor;
 use std::path::Path;

@@ -171,7 +171,7 @@ fn objects_that_are_not_records_make_one_column() {
 }
 
 #[test]
-fn blocks_are_decompressed() {
+fn blocks_of_four_codecs_are_decompressed_and_other_codecs_are_refused() {
     for codec in ["null", "deflate", "snappy", "zstandard"] {
         let mut file = header(&of_field(r#""long""#), codec);
         for numbers in [[1, 2].as_slice(), &[], &[3]] {
