@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn evidence_can_be_merged_in_any_order(a in column(), b in column(), c in column()) {
+    fn evidence_about_column_types_can_be_merged_in_any_order(a in column(), b in column(), c in column()) {
         let joined = |x: Evidence, y: Evidence| { let mut joined = x; joined.merge(y); joined };
         let all = [a.clone(), b.clone(), c.clone()].concat();
         let [a, b, c] = [a, b, c].map(|values| evidence(&values));

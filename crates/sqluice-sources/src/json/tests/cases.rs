@@ -209,7 +209,7 @@ fn reading_stops_after_the_given_number_of_rows() {
 }
 
 #[test]
-fn an_unknown_key_ends_the_reading_only_if_it_is_wanted() {
+fn an_unknown_json_key_ends_the_reading_only_if_all_keys_are_wanted() {
     for (wanted, ends) in
         [(super::super::Wanted::All, true), (super::super::Wanted::Named(vec!["C".into()]), false)]
     {

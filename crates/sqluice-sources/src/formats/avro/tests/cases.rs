@@ -228,7 +228,7 @@ fn invalid_schemas_are_refused() {
 }
 
 #[test]
-fn a_schema_that_stands_for_too_many_types_is_refused() {
+fn an_avro_schema_that_stands_for_too_many_or_too_deep_types_is_refused() {
     let mut fields = vec![r#"{"name":"f","type":{"type":"record","name":"r0","fields":[]}}"#.to_owned()];
     for level in 1..40 {
         let below = level - 1;
