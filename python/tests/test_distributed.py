@@ -105,7 +105,7 @@ def test_many_tasks_write_the_database_that_one_process_would_write(
     sort=st.booleans(),
     policy=st.sampled_from(["ignore", "replace"]),
 )
-def test_keys_may_be_out_of_order_in_any_batch(
+def test_rows_of_a_task_may_be_out_of_key_order_in_any_batch(
     tmp_path_factory: pytest.TempPathFactory, shares: list[list[list[int | None]]], sort: bool, policy: str
 ) -> None:
     folder = tmp_path_factory.mktemp("t")
@@ -272,7 +272,7 @@ def test_an_existing_table_is_an_error_is_appended_to_or_is_overwritten(tmp_path
 
 
 @pytest.mark.parametrize("partition", [None, Hash("id", 3), Hash("area", 3), Range("id", [30, 60]), Range("area", ["area 3"])])
-def test_the_manifest_of_a_set_lists_the_databases_with_rows_and_keys(tmp_path: Path, partition: Hash | Range | None) -> None:
+def test_the_manifest_of_a_set_of_databases_lists_row_counts_and_keys_of_each(tmp_path: Path, partition: Hash | Range | None) -> None:
     target = tmp_path / "all"
     shares = [table(random.Random(task).sample(range(task * 25, task * 25 + 25), 25)) for task in range(4)]
     committed = run(Job(target, "t", mode="set", primary_key="id", index="area", partition_by=partition), shares)
@@ -609,7 +609,7 @@ def test_the_statements_in_a_manifest_attach_the_databases_and_create_a_view_of_
 
 
 @given(rows=rows_of_any_kind, tasks=st.sampled_from([1, 2, 7]), keyed=st.booleans(), seed=st.integers(0, 2**32), large=st.booleans())
-def test_a_second_round_writes_the_database_that_one_process_would_write(
+def test_a_second_round_of_tasks_writes_the_database_that_one_process_would_write(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], tasks: int, keyed: bool, seed: int, large: bool
 ) -> None:
     chance = random.Random(seed)
@@ -636,7 +636,7 @@ def test_a_second_round_writes_the_database_that_one_process_would_write(
     assert staged(folder) == []
 
 
-def test_rowids_of_a_second_round_are_in_the_order_of_the_tasks(tmp_path: Path) -> None:
+def test_rowids_written_by_a_second_round_of_tasks_are_in_the_order_of_the_tasks(tmp_path: Path) -> None:
     shares = [pyarrow.table({"x": [0, 1]}), pyarrow.table({"x": [2]}), pyarrow.table({"x": [3, 4]})]
     run_twice(Job(tmp_path / "t.db", "t", second_round=True), shares, random.Random(1))
     with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
@@ -644,21 +644,21 @@ def test_rowids_of_a_second_round_are_in_the_order_of_the_tasks(tmp_path: Path) 
     assert found == [(1, 0), (2, 1), (2**33 + 1, 2), (2**34 + 1, 3), (2**34 + 2, 4)]
 
 
-def test_tasks_with_overlapping_keys_are_merged_without_a_second_round(tmp_path: Path) -> None:
+def test_databases_of_tasks_with_overlapping_keys_are_merged_without_a_second_round(tmp_path: Path) -> None:
     shares = [table(range(0, 2000, 2)), table(range(1, 2000, 2))]
     committed = run_twice(Job(tmp_path / "t.db", "t", primary_key="id", second_round=True), shares, random.Random(1))
     assert committed.placed == 0 and committed.merge is not None
     assert len(content(tmp_path / "t.db")[1]) == 2000
 
 
-def test_a_column_without_values_in_one_task_prevents_the_second_round(tmp_path: Path) -> None:
+def test_a_column_without_values_in_one_task_prevents_the_second_round_of_tasks(tmp_path: Path) -> None:
     shares = [table(range(9), x=pyarrow.nulls(9)), table(range(10, 19), x=range(9))]
     committed = run_twice(Job(tmp_path / "t.db", "t", primary_key="id", second_round=True), shares, random.Random(1))
     assert committed.placed == 0
     assert len(content(tmp_path / "t.db")[1]) == 18
 
 
-def test_a_second_round_makes_or_replaces_a_target_and_is_left_out_of_an_append(tmp_path: Path) -> None:
+def test_a_second_round_of_tasks_makes_or_replaces_a_target_and_is_left_out_of_an_append(tmp_path: Path) -> None:
     shares = [table(range(1000)), table(range(1000, 2000))]
     for overwrite, placed, rows in [(False, 2, 2000), (True, 2, 2000)]:
         job = Job(tmp_path / "t.db", "t", primary_key="id", overwrite=overwrite, second_round=True)
@@ -689,7 +689,7 @@ def test_a_task_that_runs_after_the_commit_writes_nothing_to_the_target(tmp_path
     assert staged(tmp_path) == []
 
 
-def test_a_failed_or_aborted_second_round_leaves_no_files(tmp_path: Path) -> None:
+def test_a_failed_or_aborted_second_round_of_tasks_leaves_no_files(tmp_path: Path) -> None:
     shares = [table([1, 2], x=["a", "b"]), table([3, 4], x=["b", "c"])]
     with pytest.raises(sqluice.InputError, match="t.x = 'b'"):
         run_twice(Job(tmp_path / "t.db", "t", primary_key="id", unique="x", second_round=True), shares, random.Random(1))
@@ -711,7 +711,7 @@ while True:
 """
 
 
-def test_a_second_round_whose_workers_were_killed_stores_all_rows(tmp_path: Path) -> None:
+def test_a_second_round_of_tasks_whose_workers_were_killed_stores_all_rows(tmp_path: Path) -> None:
     chance = random.Random(7)
     each = 30_000
     shares = [table(range(task * each, task * each + each), x=["some text"] * each) for task in range(3)]
@@ -734,7 +734,7 @@ def test_a_second_round_whose_workers_were_killed_stores_all_rows(tmp_path: Path
         assert staged(tmp_path) == []
 
 
-def test_a_second_round_is_refused_for_urls_and_sets(tmp_path: Path) -> None:
+def test_a_second_round_of_tasks_is_refused_for_urls_and_for_sets_of_databases(tmp_path: Path) -> None:
     with pytest.raises(sqluice.UsageError, match="no URLs"):
         Job("memory://t.db", "t", second_round=True)
     with pytest.raises(sqluice.UsageError, match="a set has no second round"):

@@ -59,7 +59,7 @@ def test_two_databases_are_merged_into_a_new_one(tmp_path: Path) -> None:
     assert reported
 
 
-def test_sources_are_a_path_a_pattern_or_several(tmp_path: Path) -> None:
+def test_sources_of_a_merge_are_a_path_a_pattern_or_several(tmp_path: Path) -> None:
     make(tmp_path / "shard1.db", 1), make(tmp_path / "shard2.db", 1_001)
     for number, sources in enumerate((tmp_path / "shard*.db", str(tmp_path / "shard*.db"), [tmp_path / "shard1.db", tmp_path / "shard[2-9].db"])):
         target = tmp_path / f"all{number}.db"

@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_of_a_blob_has_two_digits() {
+    fn each_byte_of_a_blob_has_two_hexadecimal_digits_in_sql() {
         let blob: Vec<u8> = (0..=255).collect();
         let digits: String = blob.iter().map(|byte| format!("{byte:02x}")).collect();
         for length in [0, 1, 31, 32, 33, 64, 256] {

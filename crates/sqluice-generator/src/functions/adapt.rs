@@ -276,7 +276,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn addresses_have_the_wanted_lengths_and_stay_different() {
+    fn mail_addresses_and_links_have_the_requested_length() {
         let key = Key::of_column(1, "t", "c");
         for wanted in [18, 25, 60] {
             let mail = |number: u64| fitted(b"jack.kumar@fable.example", number, wanted, key);

@@ -247,7 +247,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn below_counts_the_smaller_numbers(mut numbers in proptest::collection::vec(0u64..50, 0..300), number in 0u64..52) {
+        fn below_returns_how_many_numbers_are_smaller(mut numbers in proptest::collection::vec(0u64..50, 0..300), number in 0u64..52) {
             numbers.sort_unstable();
             let mut sorted = Sorted::default();
             numbers.iter().for_each(|number| sorted.push(*number));

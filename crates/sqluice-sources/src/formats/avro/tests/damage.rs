@@ -37,7 +37,7 @@ fn the_error_about_a_malformed_value_names_the_record_and_the_block() {
 }
 
 #[test]
-fn malformed_blocks_are_refused() {
+fn malformed_avro_blocks_are_refused() {
     let schema = of_field(r#""int""#);
     for (records, data) in [(1, &[0, 0][..]), (0, &[0]), (3, &[0, 0]), (-1, &[0])] {
         let mut file = header(&schema, "null");
