@@ -1,3 +1,5 @@
+//! Tests of ingested rows that become pages within the open transaction of a connection, and of the cases in which SQLite inserts the rows.
+
 use std::path::Path;
 
 use arrow_array::{

@@ -1,4 +1,4 @@
-//! Tests that the rows are those of `tpchgen` for any number of parts.
+//! Tests that tables of the benchmark TPC-H have the rows of the crate `tpchgen`, for any number of parts.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Tests of `Evidence`: its rules agree with a slow twin, a number that is stored prints as the text that was read, and examples have the
-//! expected types.
+//! Tests of `Evidence`, from which the type of a column follows: the fast rules agree with the simple ones, a stored number prints as the
+//! text that was read, and examples have the expected types.
 
 use proptest::prelude::*;
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};

@@ -1,4 +1,4 @@
-//! Tests of `scan` and `Watch`: the evidence of a whole source, with any number of threads, and during a load.
+//! Tests of `scan`, which reads a whole source to infer the types of columns, and of `Watch`, which checks inferred types during a load.
 
 use std::sync::Mutex;
 
