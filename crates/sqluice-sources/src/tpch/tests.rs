@@ -76,7 +76,7 @@ fn the_parts_of_large_tpch_tables_have_the_size_of_a_write() {
 
 /// Compares the repeated keys in generated rows of `partsupp` with the prediction.
 #[test]
-fn tpch_scales_with_repeated_keys_are_refused() {
+fn tpch_scales_at_which_keys_of_partsupp_repeat_are_predicted_and_refused() {
     let mut refused = 0;
     for thousandths in 1..=60 {
         let scale = f64::from(thousandths) / 2000.0;
