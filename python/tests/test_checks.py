@@ -1,4 +1,5 @@
-"""tools/checks runs a check only if the check is stale: if its input files or its command do not have the recorded hash. Otherwise it is fresh."""
+"""tools/checks runs a check only if the check is stale: if its input files or its command do not have the recorded hash. Other checks are
+fresh."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Each example has a page, an excerpt of real data and a place in the index. test_pages.py runs the commands of all pages, those of examples
-included, and compares their output.
+"""Each example has a page, an excerpt of real data and a place in the index. test_pages.py runs the commands of all pages, also those of
+examples, and compares their output.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-//! Tests that generated rows satisfy the constraints after values were exchanged between rows: SQLite inserts them into the declared tables.
+//! Tests that generated rows satisfy the constraints after values were exchanged between rows: SQLite inserts the rows into the declared
+//! tables.
 
 use rusqlite::{Connection, params_from_iter};
 use sqluice_core::progress::Cancel;
