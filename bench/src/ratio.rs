@@ -176,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_lack_a_lap_have_no_ratio() {
+    fn a_ratio_needs_a_measurement_in_every_round() {
         let mut lacking = rounds(&[[3.0, 2.0], [3.0, 2.0]]);
         lacking[1].remove("other");
         assert!(Ratio::new(&HALF, &lacking).is_none());
     }
 
     #[test]
-    fn the_range_of_a_claim_follows_from_its_words() {
+    fn the_words_of_a_claim_give_the_ratios_that_meet_the_claim() {
         for (claim, met, short) in [
             ("at least 5, aim 8", 5.0, 4.9),
             ("aim 20", 20.0, 19.0),

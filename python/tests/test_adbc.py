@@ -103,7 +103,7 @@ def test_an_integer_beyond_64_bits_is_refused(connection: Any) -> None:
 
 @pytest.mark.parametrize("mode", ["create", "append", "replace", "create_append"])
 @pytest.mark.parametrize("there", [False, True])
-def test_ingest_modes_equal_those_of_adbc_driver_sqlite(mode: Any, there: bool, tmp_path: Path) -> None:
+def test_ingest_modes_store_or_refuse_the_same_rows_as_adbc_driver_sqlite(mode: Any, there: bool, tmp_path: Path) -> None:
     found = []
     for module in (adbc_driver_sqlite.dbapi, adbc_driver_sqluice.dbapi):
         db = tmp_path / f"{module.__name__}.db"
@@ -124,7 +124,7 @@ def test_ingested_columns_are_matched_by_name(db: Path) -> None:
         ingested(adbc_driver_sqluice.dbapi, db, pyarrow.table({"d": [1]}), mode="append")
 
 
-def test_temporary_tables_and_catalogs_get_their_rows(connection: Any, db: Path, tmp_path: Path) -> None:
+def test_rows_go_to_a_temporary_table_or_to_the_named_catalog(connection: Any, db: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     with connection.cursor() as cursor:
         cursor.adbc_ingest("t", TABLE, temporary=True)
@@ -140,7 +140,7 @@ def test_temporary_tables_and_catalogs_get_their_rows(connection: Any, db: Path,
     assert [query(db, "SELECT count(*) FROM t"), query(other, "SELECT count(*) FROM t")] == [[(1,)], [(2,)]]
 
 
-def test_nothing_is_seen_before_the_commit_and_a_rollback_undoes_all(connection: Any, db: Path) -> None:
+def test_other_connections_see_ingested_rows_after_a_commit_and_none_after_a_rollback(connection: Any, db: Path) -> None:
     with connection.cursor() as cursor, connect(db) as second, second.cursor() as other:
         cursor.adbc_ingest("t", TABLE)
         assert query(db, "SELECT name FROM sqlite_schema") == []
@@ -155,7 +155,7 @@ def test_nothing_is_seen_before_the_commit_and_a_rollback_undoes_all(connection:
         assert other.fetchall() == [(3,)]
 
 
-def test_a_replacement_is_one_transaction(connection: Any, db: Path) -> None:
+def test_the_drop_of_a_table_and_an_ingestion_of_new_rows_are_one_transaction(connection: Any, db: Path) -> None:
     ingested(adbc_driver_sqluice.dbapi, db, TABLE)
     with connection.cursor() as cursor:
         # pandas calls the driver in this way.
@@ -170,7 +170,7 @@ def test_a_replacement_is_one_transaction(connection: Any, db: Path) -> None:
     assert query(db, "SELECT count(*) FROM t") == [(1,)]
 
 
-def test_savepoints_keep_their_meaning(connection: Any, db: Path) -> None:
+def test_a_rollback_to_a_savepoint_removes_rows_that_were_ingested_later(connection: Any, db: Path) -> None:
     with connection.cursor() as cursor:
         cursor.adbc_ingest("t", TABLE)
         cursor.execute("SAVEPOINT mine")
@@ -180,7 +180,7 @@ def test_savepoints_keep_their_meaning(connection: Any, db: Path) -> None:
     assert query(db, "SELECT count(*) FROM t") == [(3,)]
 
 
-def test_rows_that_fail_leave_the_transaction_as_it_was(connection: Any, db: Path) -> None:
+def test_a_failed_ingestion_keeps_earlier_changes_of_the_transaction(connection: Any, db: Path) -> None:
     def failing() -> Iterator[pyarrow.RecordBatch]:
         yield from pyarrow.table({"a": [1, 2]}).to_batches()
         raise ValueError("mine")
@@ -198,7 +198,7 @@ def test_rows_that_fail_leave_the_transaction_as_it_was(connection: Any, db: Pat
     assert query(db, "SELECT name FROM sqlite_schema WHERE type = 'table'") == [("kept",)]
 
 
-def test_a_connection_that_does_nothing_locks_nothing(connection: Any, db: Path) -> None:
+def test_a_connection_that_has_run_no_statement_does_not_lock_the_file(connection: Any, db: Path) -> None:
     with connect(db) as second, second.cursor() as cursor:
         cursor.adbc_ingest("t", TABLE)
         second.commit()
@@ -208,7 +208,7 @@ def test_a_connection_that_does_nothing_locks_nothing(connection: Any, db: Path)
         assert cursor.fetchall() == [(3,)]
 
 
-def test_pragmas_work_in_autocommit(db: Path) -> None:
+def test_pragmas_and_ingestions_take_effect_at_once_in_autocommit(db: Path) -> None:
     with connect(db, autocommit=True) as made, made.cursor() as cursor:
         cursor.execute("PRAGMA journal_mode = WAL")
         assert cursor.fetchall() == [("wal",)]
@@ -218,7 +218,7 @@ def test_pragmas_work_in_autocommit(db: Path) -> None:
             made.adbc_connection.commit()
 
 
-def test_results_outlive_statements_and_each_other(connection: Any) -> None:
+def test_two_results_of_one_connection_can_be_read_in_turns(connection: Any) -> None:
     with connection.cursor() as cursor:
         cursor.adbc_ingest("t", pyarrow.table({"a": range(10_000)}))
     first, second = connection.cursor(), connection.cursor()
@@ -231,7 +231,7 @@ def test_results_outlive_statements_and_each_other(connection: Any) -> None:
     second.close()
 
 
-def test_rows_may_come_from_the_connection_that_takes_them(connection: Any, db: Path) -> None:
+def test_the_result_of_a_query_can_be_ingested_by_the_same_connection(connection: Any, db: Path) -> None:
     with connection.cursor() as cursor, connection.cursor() as reading:
         cursor.adbc_ingest("t", pyarrow.table({"a": range(5_000)}))
         reading.execute("SELECT a FROM t")
@@ -260,7 +260,7 @@ def test_results_have_the_types_of_adbc_driver_sqlite(sql: str) -> None:
     assert tables[0] == tables[1]
 
 
-def test_a_later_value_of_another_kind_is_an_error_of_the_stream(connection: Any) -> None:
+def test_a_value_of_another_kind_after_the_first_batch_is_an_error(connection: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute("WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n LIMIT 3000) SELECT iif(a = 2500, 'x', a) AS a FROM n")
         with pytest.raises(pyarrow.ArrowInvalid, match="Type mismatch in column a"):
@@ -287,12 +287,12 @@ def test_parameters_are_bound_row_by_row_in_order_or_by_name(connection: Any) ->
 
 
 @pytest.mark.parametrize("sql", ["", "SELEC 1", "SELECT 1; SELECT 2", "SELECT nope", "INSERT INTO nope VALUES (1)"])
-def test_statements_that_are_wrong_are_refused(sql: str, connection: Any) -> None:
+def test_invalid_statements_are_refused(sql: str, connection: Any) -> None:
     with connection.cursor() as cursor, pytest.raises(adbc_driver_manager.ProgrammingError, match="sqluice"):
         cursor.execute(sql)
 
 
-def test_descriptions_equal_those_of_adbc_driver_sqlite(tmp_path: Path) -> None:
+def test_listed_tables_and_columns_equal_those_of_adbc_driver_sqlite(tmp_path: Path) -> None:
     db = tmp_path / "a.db"
     with sqlite3.connect(db) as made:
         made.executescript("""
@@ -333,7 +333,7 @@ def plain(answer: Any) -> Any:
     return catalogs
 
 
-def test_the_driver_reports_its_name_and_version(connection: Any) -> None:
+def test_the_driver_reports_names_and_version_and_a_missing_table_as_not_found(connection: Any) -> None:
     info = connection.adbc_get_info()
     assert (info["vendor_name"], info["vendor_version"], info["driver_name"]) == ("SQLite", sqluice.sqlite_version, "sqluice")
     with pytest.raises(adbc_driver_manager.ProgrammingError) as raised:
@@ -347,7 +347,7 @@ def test_all_documented_forms_of_a_uri_are_accepted(form: str, db: Path) -> None
     assert query(db, "SELECT count(*) FROM t") == [(3,)]
 
 
-def test_connections_share_a_database_in_memory_that_has_no_name() -> None:
+def test_connections_of_one_database_object_share_an_unnamed_database_in_memory() -> None:
     with adbc_driver_sqluice.connect() as database:
         with adbc_driver_manager.AdbcConnection(database) as one, adbc_driver_manager.AdbcStatement(one) as statement:
             statement.set_sql_query("CREATE TABLE t AS SELECT 1 AS a")
@@ -381,7 +381,7 @@ def test_polars_and_pandas_write_through_the_driver(if_exists: Any, db: Path, co
 
 
 @pytest.mark.skipif(os.name == "nt", reason="locks of this system belong to handles")
-def test_a_file_that_another_library_has_open_is_refused(db: Path) -> None:
+def test_a_file_that_another_sqlite_library_of_the_process_has_open_is_refused(db: Path) -> None:
     sqluice.write(db, [(1,)], "t", columns=["a"])
     host = sqlite3.connect(db)
     host.execute("SELECT * FROM t").fetchall()
@@ -391,7 +391,7 @@ def test_a_file_that_another_library_has_open_is_refused(db: Path) -> None:
     connect(db).close()
 
 
-def test_the_package_waits_for_a_transaction_of_a_connection(db: Path, connection: Any) -> None:
+def test_sqluice_write_is_refused_during_a_transaction_of_a_driver_connection(db: Path, connection: Any) -> None:
     with connection.cursor() as cursor:
         cursor.adbc_ingest("t", TABLE)
         connection.commit()
@@ -418,7 +418,7 @@ sqlite3.connect(sys.argv[1], timeout=0).execute("INSERT INTO t (i) VALUES (100)"
 
 @pytest.mark.skipif(not os.path.exists("/proc/locks"), reason="this system does not list locks")
 @pytest.mark.parametrize("mode", ["delete", "wal"])
-def test_the_package_leaves_the_locks_of_a_connection(mode: str, db: Path) -> None:
+def test_functions_of_sqluice_do_not_release_locks_of_a_driver_connection(mode: str, db: Path) -> None:
     sqluice.write(db, TABLE, "t")
     query(db, f"PRAGMA journal_mode = {mode}")
     rows = query(db, "SELECT count(*) FROM t")[0][0]
@@ -438,7 +438,7 @@ def test_the_package_leaves_the_locks_of_a_connection(mode: str, db: Path) -> No
     assert query(db, "SELECT count(*), max(i) FROM t") == [(rows + 1, 8)] and sound(db)
 
 
-def test_threads_share_a_connection_and_write_by_their_own(db: Path) -> None:
+def test_threads_with_connections_of_their_own_store_all_rows(db: Path) -> None:
     with connect(db) as shared, shared.cursor() as cursor:
         cursor.execute("CREATE TABLE t (a, b)")
         shared.commit()
@@ -470,7 +470,7 @@ def test_threads_share_a_connection_and_write_by_their_own(db: Path) -> None:
     assert sound(db)
 
 
-def test_a_query_is_cancelled(connection: Any) -> None:
+def test_cancel_ends_a_running_query(connection: Any) -> None:
     with connection.cursor() as cursor:
         threading.Timer(0.3, cursor.adbc_cancel).start()
         with pytest.raises((adbc_driver_manager.Error, OSError), match="interrupt"):
@@ -491,7 +491,7 @@ with dbapi.connect(sys.argv[1]) as connection, connection.cursor() as cursor:
 """
 
 
-def test_a_process_that_is_killed_leaves_what_was_committed(db: Path) -> None:
+def test_a_process_killed_during_an_ingestion_leaves_only_committed_rows(db: Path) -> None:
     ingested(adbc_driver_sqluice.dbapi, db, pyarrow.table({"a": [1]}))
     process = subprocess.Popen([sys.executable, "-c", KILLED, db], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
@@ -528,7 +528,7 @@ def many(request: pytest.FixtureRequest, db: Path) -> Iterator[Any]:
         yield made
 
 
-def test_pages_are_seen_after_the_commit_and_not_before(many: Any, db: Path) -> None:
+def test_rows_written_as_pages_are_visible_to_others_only_after_the_commit(many: Any, db: Path) -> None:
     with many.cursor() as cursor, connect(db) as second, second.cursor() as other:
         before = os.path.getsize(db)
         cursor.adbc_ingest("t", MANY)
@@ -545,7 +545,7 @@ def test_pages_are_seen_after_the_commit_and_not_before(many: Any, db: Path) -> 
         assert other.fetchall() == [(50_000, 1_249_975_000)]
 
 
-def test_pages_savepoints_and_replacements_are_one_transaction(many: Any, db: Path) -> None:
+def test_rows_written_as_pages_follow_savepoints_and_rollbacks(many: Any, db: Path) -> None:
     with many.cursor() as cursor:
         cursor.adbc_ingest("t", MANY)
         cursor.execute("SAVEPOINT mine")
@@ -562,7 +562,7 @@ def test_pages_savepoints_and_replacements_are_one_transaction(many: Any, db: Pa
     assert elsewhere(db, "SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM old)") == [[30_000, 1]]
 
 
-def test_pages_are_left_out_if_the_connection_closes(many: Any, db: Path) -> None:
+def test_rows_written_as_pages_are_lost_if_the_connection_closes_before_the_commit(many: Any, db: Path) -> None:
     with many.cursor() as cursor:
         cursor.adbc_ingest("t", MANY)
     many.close()
@@ -571,7 +571,7 @@ def test_pages_are_left_out_if_the_connection_closes(many: Any, db: Path) -> Non
     assert elsewhere(db, "SELECT count(*) FROM t") == [[50_000]]
 
 
-def test_threads_write_pages_by_connections_of_their_own(many: Any, db: Path) -> None:
+def test_threads_with_connections_of_their_own_store_all_rows_as_pages(many: Any, db: Path) -> None:
     with many.cursor() as cursor:
         cursor.execute("CREATE TABLE t (a, b)")
         many.commit()
@@ -597,7 +597,7 @@ def test_threads_write_pages_by_connections_of_their_own(many: Any, db: Path) ->
     assert elsewhere(db, "SELECT count(*), count(DISTINCT a) FROM t") == [[24 * 50_000, 50_000]]
 
 
-def test_an_ingestion_of_pages_is_cancelled(many: Any, db: Path) -> None:
+def test_a_cancelled_ingestion_of_many_rows_leaves_no_table(many: Any, db: Path) -> None:
     with many.cursor() as cursor:
 
         def batches() -> Iterator[pyarrow.RecordBatch]:
@@ -633,7 +633,7 @@ with dbapi.connect(sys.argv[1]) as connection, connection.cursor() as cursor:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="this system has no such limit")
-def test_a_full_disk_leaves_what_was_there(many: Any, db: Path) -> None:
+def test_a_full_disk_fails_an_ingestion_and_keeps_earlier_rows(many: Any, db: Path) -> None:
     many.close()
     process = subprocess.run([sys.executable, "-c", FULL, db], stdout=subprocess.PIPE, text=True, check=True)
     assert process.stdout == "failed\n"
@@ -650,7 +650,7 @@ with dbapi.connect(sys.argv[1]) as connection, connection.cursor() as cursor:
 """
 
 
-def test_a_process_that_is_killed_with_pages_leaves_what_was_committed(many: Any, db: Path) -> None:
+def test_a_process_killed_before_the_commit_leaves_none_of_the_rows_written_as_pages(many: Any, db: Path) -> None:
     many.close()
     process = subprocess.Popen([sys.executable, "-c", KILLED_LATER, db], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
@@ -683,7 +683,7 @@ def test_a_manifest_that_cannot_be_written_is_an_error_with_a_hint(tmp_path: Pat
 
 
 @pytest.mark.parametrize("value", [None, "bar", 3, b"a\0b"], ids=str)
-def test_an_option_that_is_not_known_is_refused_with_its_value(value: Any, connection: Any) -> None:
+def test_the_error_about_an_unknown_option_shows_the_value(value: Any, connection: Any) -> None:
     shown = {None: "=(NULL)", "bar": "='bar'", 3: "=3"}.get(value, "=(3 bytes)")
     with pytest.raises(adbc_driver_manager.NotSupportedError, match=f"Unknown connection option foo{re.escape(shown)}"):
         connection.adbc_connection.set_options(foo=value)

@@ -191,7 +191,7 @@ def same_json(stored: Any, wanted: Any) -> bool:
 
 
 @given(data=st.data(), codec=st.sampled_from(["null", "deflate", "zstandard", "snappy"]))
-def test_rows_are_those_that_fastavro_reads(db: Path, data: st.DataObject, codec: str) -> None:
+def test_loaded_rows_equal_those_that_fastavro_reads(db: Path, data: st.DataObject, codec: str) -> None:
     fastavro = need("fastavro")
     names = [0]
     drawn = [data.draw(types(names)) for _ in range(data.draw(st.integers(1, 4)))]
@@ -219,7 +219,7 @@ def written(path: Path, rows: int, codec: str = "deflate") -> Path:
     return path
 
 
-def test_options_of_a_load_apply(db: Path, tmp_path: Path) -> None:
+def test_options_of_load_apply_to_avro_files(db: Path, tmp_path: Path) -> None:
     file = written(tmp_path / "t.avro", 50_000)
     assert sqluice.load(db, file, strict=True, primary_key="id", types={"name": "TEXT"}).rows == 50_000
     assert query(db, "SELECT count(*), sum(id), count(name), min(name) FROM t") == [(50_000, 1_249_975_000, 16_667, "n0")]
@@ -227,7 +227,7 @@ def test_options_of_a_load_apply(db: Path, tmp_path: Path) -> None:
     assert sqluice.load(db, file, table="other", format="avro").rows == 50_000
 
 
-def test_a_damaged_file_is_refused_by_block_or_left_out(db: Path, tmp_path: Path) -> None:
+def test_the_error_about_a_damaged_file_names_the_block_and_skip_bad_files_leaves_the_file_out(db: Path, tmp_path: Path) -> None:
     file = written(tmp_path / "t.avro", 50_000)
     short = tmp_path / "short.avro"
     short.write_bytes(file.read_bytes()[:-100])
@@ -237,6 +237,6 @@ def test_a_damaged_file_is_refused_by_block_or_left_out(db: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("codec", ["bzip2", "xz"])
-def test_other_codecs_are_refused_by_name(db: Path, tmp_path: Path, codec: str) -> None:
+def test_bzip2_and_xz_codecs_are_refused_by_name(db: Path, tmp_path: Path, codec: str) -> None:
     with pytest.raises(sqluice.Error, match=f"compressed with {codec}"):
         sqluice.load(db, written(tmp_path / "t.avro", 10, codec))

@@ -60,6 +60,6 @@ def test_the_rows_of_a_csv_file_go_through_parquet_into_a_table(tmp_path: Path) 
         assert {tuple(map(type, row)) for row in found} == {tuple(COLUMNS.values())}
 
 
-def test_the_versions_are_printed_in_a_line() -> None:
+def test_versions_of_pyarrow_and_the_adbc_driver_are_printed_in_one_line() -> None:
     said = frames("versions")
     assert said.count("\n") == 1 and "pyarrow " in said and "adbc-driver-sqlite " in said

@@ -1,4 +1,5 @@
-"""tools/checks runs a check if its inputs have changed, and otherwise not."""
+"""tools/checks runs a check only if the check is stale: if its input files or its command do not have the recorded hash. Other checks are
+fresh."""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ def runs(folder: Path) -> int:
     return (folder / "runs").read_text().count("run") if (folder / "runs").exists() else 0
 
 
-def test_a_fresh_check_does_not_run_and_neither_does_it_in_a_clone(repository: Path) -> None:
+def test_a_fresh_check_is_not_run_in_the_repository_or_a_clone_unless_requested(repository: Path) -> None:
     assert checks(repository, "test").returncode == 0
     git(repository, "clone", "--quiet", ".", "../clone")
     clone = repository.parent / "clone"
@@ -82,7 +83,7 @@ def test_a_fresh_check_does_not_run_and_neither_does_it_in_a_clone(repository: P
     assert git(repository, "status", "--porcelain") == ""
 
 
-def test_a_change_of_an_input_makes_a_check_stale_whatever_its_name(repository: Path) -> None:
+def test_a_changed_file_of_any_name_makes_a_check_stale(repository: Path) -> None:
     for name in NAMES:
         path = repository / "pages" / name
         before = path.read_bytes()
@@ -93,7 +94,7 @@ def test_a_change_of_an_input_makes_a_check_stale_whatever_its_name(repository: 
     assert "pages: fresh" in checks(repository, "list").stdout
 
 
-def test_a_stale_check_runs_once_and_its_hash_is_to_be_committed(repository: Path) -> None:
+def test_a_stale_check_runs_once_and_the_new_hash_of_the_inputs_is_written(repository: Path) -> None:
     path = repository / "pages/plain.md"
     before = path.read_bytes()
     path.write_bytes(before + b".")
@@ -142,14 +143,14 @@ def test_a_recorded_hash_is_valid_after_the_commit(repository: Path) -> None:
     assert "pages: fresh" in checks(repository.parent / "clone", "list").stdout
 
 
-def test_another_command_makes_a_check_stale(repository: Path) -> None:
+def test_a_changed_command_makes_a_check_stale(repository: Path) -> None:
     script = repository / "tools/checks"
     script.write_text(script.read_text().replace("[ ! -e broken ]", "[ ! -e damaged ]"))
     assert "pages: stale" in checks(repository, "list").stdout
 
 
 @pytest.mark.parametrize("mode", ["run", "test"])
-def test_a_check_that_fails_fails_the_run_and_stays_stale(repository: Path, mode: str) -> None:
+def test_a_failing_check_fails_the_run_and_stays_stale(repository: Path, mode: str) -> None:
     (repository / "pages/plain.md").write_text("changed")
     (repository / "elsewhere/file").write_text("changed")
     (repository / "broken").touch()
@@ -165,7 +166,7 @@ def test_a_check_that_fails_fails_the_run_and_stays_stale(repository: Path, mode
     assert "pages: fresh" in checks(repository, "list").stdout
 
 
-def test_a_fresh_check_that_fails_when_asked_to_run_is_not_recorded(repository: Path) -> None:
+def test_a_fresh_check_that_fails_when_run_on_request_becomes_stale(repository: Path) -> None:
     (repository / "pages/plain.md").write_text("changed")
     assert checks(repository, "test").returncode == 0
     (repository / "broken").touch()
@@ -174,7 +175,7 @@ def test_a_fresh_check_that_fails_when_asked_to_run_is_not_recorded(repository: 
     assert git(repository, "status", "--porcelain") == " M pages/plain.md\n"
 
 
-def test_a_check_that_passes_in_make_test_is_not_run_again_and_may_be_recorded(repository: Path) -> None:
+def test_a_check_that_passed_in_make_test_is_recorded_without_another_run(repository: Path) -> None:
     (repository / "pages/plain.md").write_text("changed")
     assert checks(repository, "test").returncode == 0
     assert git(repository, "status", "--porcelain") == " M pages/plain.md\n"
@@ -184,7 +185,7 @@ def test_a_check_that_passes_in_make_test_is_not_run_again_and_may_be_recorded(r
     assert " M .ci/checks/pages.sha256\n" in git(repository, "status", "--porcelain")
 
 
-def test_inputs_that_change_during_a_check_are_not_recorded(repository: Path) -> None:
+def test_a_check_whose_inputs_change_during_the_run_stays_stale(repository: Path) -> None:
     script = repository / "tools/checks"
     script.write_text(script.read_text().replace("echo run >>runs;", "echo run >>runs; echo more >>pages/plain.md;"))
     assert "this pass does not count" in checks(repository, "run").stdout
@@ -207,7 +208,7 @@ def test_the_table_of_this_repository_names_files_that_exist() -> None:
     assert [line.split(":")[0] for line in done.stdout.splitlines()] == ["features", "rustdoc", "site", "install", "dependant", "distributed", "servers"]
 
 
-def test_every_crate_with_features_is_an_input_of_their_check() -> None:
+def test_every_crate_with_features_is_an_input_of_the_check_named_features() -> None:
     table = (REPOSITORY / "tools/checks").read_text().partition('"features": Check(')[2].partition("),\n    ),")[0]
     for manifest in sorted(REPOSITORY.glob("crates/*/Cargo.toml")):
         if "\n[features]\n" in manifest.read_text():

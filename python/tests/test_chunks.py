@@ -73,7 +73,7 @@ def pandas_columns(pd: Any, np: Any, rng: random.Random, rows: int) -> Iterator[
     yield pd.Series(missing([[1, value] for value in ints]), dtype=object)
 
 
-def test_chunks_of_pandas_frames_make_the_database_of_the_whole_frame(db: Path) -> None:
+def test_chunks_of_a_pandas_frame_make_the_same_table_as_the_whole_frame(db: Path) -> None:
     pd, np = need("pandas"), need("numpy")
     for lap in range(FRAMES):
         rng = random.Random(lap)
@@ -103,7 +103,7 @@ def polars_columns(pl: Any, rng: random.Random, rows: int) -> Iterator[Any]:
     yield pl.Series([None if value is None else value > 0 for value in ints], dtype=pl.Boolean)
 
 
-def test_chunks_of_polars_frames_make_the_database_of_the_whole_frame(db: Path) -> None:
+def test_chunks_of_a_polars_frame_make_the_same_table_as_the_whole_frame(db: Path) -> None:
     pl = need("polars")
     for lap in range(FRAMES):
         rng = random.Random(lap)
@@ -120,7 +120,7 @@ def test_chunks_of_polars_frames_make_the_database_of_the_whole_frame(db: Path) 
         assert table(db) == table(db, "whole")
 
 
-def test_chunks_of_read_csv_get_the_types_that_all_of_them_allow(db: Path) -> None:
+def test_columns_of_read_csv_chunks_get_a_type_that_fits_all_chunks(db: Path) -> None:
     pd = need("pandas")
     text = "n,x,s,d\n" + "".join(f"{n},{n},{n},2024-01-01\n" for n in range(10)) + "10,,z,\n11,1.5,11,x\n"
     for chunk_rows in (1, 3, 5, 100):
@@ -144,7 +144,7 @@ def test_chunks_of_read_csv_get_the_types_that_all_of_them_allow(db: Path) -> No
         ([["a"], [None], ["b"]], "TEXT", ["a", None, "b"]),
     ],
 )
-def test_a_type_that_changes_between_chunks_becomes_one_for_all(db: Path, values: list[list[Any]], declares: str, stored: list[Any]) -> None:
+def test_a_column_whose_type_changes_between_chunks_gets_one_type_for_all(db: Path, values: list[list[Any]], declares: str, stored: list[Any]) -> None:
     pa, pd, pl = need("pyarrow"), need("pandas"), need("polars")
     frames = {
         "pandas": [pd.DataFrame({"a": chunk}) for chunk in values],
@@ -171,7 +171,7 @@ def test_a_stream_of_arrow_whose_type_changes_is_refused_with_column_and_types(d
     assert not db.exists()
 
 
-def test_chunks_have_their_columns_in_any_order_and_no_others(db: Path) -> None:
+def test_chunks_may_order_columns_differently_but_must_have_the_same_columns(db: Path) -> None:
     pa, pd, pl = need("pyarrow"), need("pandas"), need("polars")
     for make in (pd.DataFrame, pl.DataFrame, pa.table):
         sqluice.write(db, [make({"a": [1], "b": ["x"]}), make({"b": ["y"], "a": [2]})], "t", overwrite=True)
@@ -184,7 +184,7 @@ def test_chunks_have_their_columns_in_any_order_and_no_others(db: Path) -> None:
         sqluice.write(db, [pd.DataFrame({"a": [1]}), (1,)], "u")
 
 
-def test_the_index_of_chunks_is_left_out_if_it_only_counts(db: Path) -> None:
+def test_an_index_of_chunks_that_counts_rows_from_zero_is_left_out(db: Path) -> None:
     pd = need("pandas")
     frame = pd.DataFrame({"a": [10, 20, 30, 40]})
     own = [pd.DataFrame({"a": [10, 20]}), pd.DataFrame({"a": [30, 40]})]
@@ -226,7 +226,7 @@ def test_durations_of_chunks_are_counted_in_one_unit(db: Path) -> None:
     assert of_arrow.value.column == "d"
 
 
-def test_failures_of_chunks_are_errors_of_the_package(db: Path) -> None:
+def test_a_chunk_that_can_not_be_read_or_stored_is_an_error_that_leaves_no_file(db: Path) -> None:
     pd = need("pandas")
     text = "a,b\n1,2\n3,4,5\n"
     with pytest.raises(sqluice.InputError, match="cannot read the frames: .*line 3"):
@@ -246,7 +246,7 @@ def test_failures_of_chunks_are_errors_of_the_package(db: Path) -> None:
     assert not db.exists()
 
 
-def test_a_generator_of_many_frames_waits_on_the_disk(db: Path, tmp_path: Path) -> None:
+def test_a_generator_of_many_frames_leaves_no_visible_temporary_file(db: Path, tmp_path: Path) -> None:
     pd = need("pandas")
     seen: list[list[str]] = []
     waits = tmp_path / "waits"

@@ -33,7 +33,7 @@ def test_load_takes_files_and_their_options(db: Path, tmp_path: Path) -> None:
     assert query(db, "SELECT * FROM u") == [("id", "name", "height"), ("1", "Oslo", "23.5"), ("2", None, "21")]
 
 
-def test_a_folder_and_an_archive_are_loaded_and_say_what_they_leave_out(db: Path, tmp_path: Path) -> None:
+def test_loads_of_a_folder_and_an_archive_report_files_that_were_left_out(db: Path, tmp_path: Path) -> None:
     folder, archive = tmp_path / "towns", tmp_path / "towns.zip"
     files = {"2024/town.csv": CSV, "2025/town.csv": CSV, "stops.txt": CSV, "README.txt": "A text.\n", "logo.png": "", ".lock": ""}
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -55,7 +55,7 @@ def test_a_folder_and_an_archive_are_loaded_and_say_what_they_leave_out(db: Path
         sqluice.load(db, f"{archive}/2026", overwrite=True)
 
 
-def test_load_puts_bad_rows_aside_and_reports_the_place_of_the_first(db: Path, tmp_path: Path) -> None:
+def test_a_bad_row_is_an_error_with_file_and_line_or_is_rejected_on_request(db: Path, tmp_path: Path) -> None:
     file, rejects = tmp_path / "a.csv", tmp_path / "rejects"
     file.write_text("id,name\n1,a\nx\n3,c\n")
     with pytest.raises(sqluice.InputError) as raised:
@@ -111,7 +111,7 @@ def test_profile_describes_a_database_and_generate_makes_one_like_it(db: Path, t
         sqluice.generate(tmp_path / "c.db", preset="shop", like=db)
 
 
-def test_generate_makes_the_same_of_the_same_seed(db: Path, tmp_path: Path) -> None:
+def test_generate_makes_the_same_database_from_the_same_seed(db: Path, tmp_path: Path) -> None:
     first = sqluice.generate(db, SCHEMA, rows=1_000, seed=7)
     file = tmp_path / "schema.sql"
     file.write_text(SCHEMA)
@@ -134,7 +134,7 @@ def test_the_rows_of_a_preset_follow_from_those_of_its_main_table(db: Path) -> N
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
-def test_index_makes_what_create_index_makes(db: Path) -> None:
+def test_index_creates_indexes_and_refuses_a_unique_index_of_repeated_values(db: Path) -> None:
     sqluice.write(db, [(n % 7, n) for n in range(5_000)], "t", columns=["a", "b"])
     report = sqluice.index(db, ["CREATE INDEX i ON t (a)", "CREATE UNIQUE INDEX j ON t (b DESC)"])
     assert [(index.name, index.entries) for index in report.indexes] == [("i", 5_000), ("j", 5_000)]
@@ -144,7 +144,7 @@ def test_index_makes_what_create_index_makes(db: Path) -> None:
     assert sqluice.index(db, "CREATE INDEX IF NOT EXISTS i ON t (a)").existing == ("i",)
 
 
-def test_full_text_indexes_find_what_sqlite_finds(db: Path) -> None:
+def test_full_text_indexes_are_created_updated_merged_and_rebuilt(db: Path) -> None:
     with closing(sqlite3.connect(db)) as connection:
         connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a, b)")
         connection.executemany("INSERT INTO t VALUES (?, ?, ?)", [(n, f"word{n % 7} running", None if n % 3 else "Ünïcode") for n in range(500)])
@@ -167,7 +167,7 @@ def test_full_text_indexes_find_what_sqlite_finds(db: Path) -> None:
 
 
 
-def test_check_finds_what_is_wrong(db: Path) -> None:
+def test_check_reports_a_sound_database_and_the_problems_of_a_damaged_one(db: Path) -> None:
     sqluice.write(db, [(n, "x" * 50) for n in range(5_000)], "t", columns=["a", "b"], index="a")
     report = sqluice.check(db, full=True)
     assert report and report.sound and report.rows == 5_000 and report.problems == ()
@@ -180,7 +180,7 @@ def test_check_finds_what_is_wrong(db: Path) -> None:
     assert "problem" in repr(broken)
 
 
-def test_a_damaged_database_is_recovered_as_far_as_its_pages_are_sound(db: Path, tmp_path: Path) -> None:
+def test_recover_saves_the_rows_of_undamaged_pages_and_reports_the_lost_page(db: Path, tmp_path: Path) -> None:
     sqluice.write(db, [(n, "x" * 50) for n in range(5_000)], "t", columns=["a", "b"], index="a")
     sound = sqluice.recover(db, tmp_path / "sound.db")
     assert not sound.damaged and sound.rows == 5_000 and sound.lost_and_found == ()
@@ -220,7 +220,7 @@ def test_a_folder_is_packed_and_unpacked(db: Path, tmp_path: Path) -> None:
     assert query(tmp_path / "kv.db", "SELECT k FROM kv ORDER BY k") == [("a.txt",), ("sub/b.bin",)]
 
 
-def test_reports_have_fields_and_print_them(db: Path) -> None:
+def test_a_report_is_a_frozen_dataclass_with_a_readable_repr(db: Path) -> None:
     report = sqluice.write(db, [(1,)], "t", columns=["a"])
     assert dataclasses.asdict(report)["tables"][0]["name"] == "t"
     assert report.tables[0].action == "make" and report.tables[0].write_path == "pages"
@@ -230,7 +230,7 @@ def test_reports_have_fields_and_print_them(db: Path) -> None:
         report.rows = 5  # type: ignore[misc]
 
 
-def test_errors_of_the_system_are_those_of_python(db: Path, tmp_path: Path) -> None:
+def test_a_missing_file_or_folder_raises_the_os_error_of_python(db: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as raised:
         sqluice.load(db, tmp_path / "nothing.csv")
     assert raised.value.errno == errno.ENOENT
@@ -241,7 +241,7 @@ def test_errors_of_the_system_are_those_of_python(db: Path, tmp_path: Path) -> N
         sqluice.write(tmp_path / "no" / "folder.db", [(1,)], "t", columns=["a"])
 
 
-def test_errors_are_a_tree(db: Path) -> None:
+def test_all_errors_are_subclasses_of_error(db: Path) -> None:
     for kind in (sqluice.InputError, sqluice.TargetError, sqluice.UsageError, sqluice.Interrupted):
         assert issubclass(kind, sqluice.Error)
     assert issubclass(sqluice.InputError, ValueError) and issubclass(sqluice.UsageError, ValueError)
@@ -267,7 +267,7 @@ sys.stdin.read()
 """
 
 
-def test_a_database_in_use_is_waited_for_and_then_refused(db: Path) -> None:
+def test_a_database_that_stays_locked_is_refused_after_the_busy_timeout(db: Path) -> None:
     sqluice.write(db, [(1,)], "t", columns=["a"])
     other = subprocess.Popen([sys.executable, "-c", IN_USE, db], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert other.stdout is not None and other.stdout.readline() == "ready\n"
@@ -279,7 +279,7 @@ def test_a_database_in_use_is_waited_for_and_then_refused(db: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE", "BEGIN; SELECT * FROM t"])
-def test_a_transaction_of_sqlite3_in_this_process_keeps_its_lock(db: Path, mode: str) -> None:
+def test_writes_are_refused_during_a_transaction_of_sqlite3_in_the_same_process(db: Path, mode: str) -> None:
     sqluice.write(db, [(1,)], "t", columns=["a"])
     with closing(sqlite3.connect(db, isolation_level=None)) as other:
         begin, _, select = mode.partition(";")
@@ -307,7 +307,7 @@ def test_a_transaction_of_sqlite3_in_this_process_keeps_its_lock(db: Path, mode:
     assert sound(db)
 
 
-def test_the_package_works_with_nothing_else_installed(db: Path) -> None:
+def test_the_package_works_without_numpy_pandas_pyarrow_polars_and_duckdb(db: Path) -> None:
     script = """
 import json, sys
 class Nothing:
@@ -362,7 +362,7 @@ def test_dates_booleans_and_numbers_are_converted_on_request(db: Path, tmp_path:
         sqluice.load(tmp_path / "b.db", file, boolean="c")
 
 
-def test_copy_leaves_rows_out(db: Path, tmp_path: Path) -> None:
+def test_copy_selects_rows_by_a_condition_or_a_sample(db: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(db)) as connection:
         connection.executescript(
             """CREATE TABLE customers (id INTEGER PRIMARY KEY, country TEXT);
@@ -386,7 +386,7 @@ def test_copy_leaves_rows_out(db: Path, tmp_path: Path) -> None:
     assert query(small, "SELECT (SELECT count(*) FROM customers), (SELECT count(*) FROM orders)") == [(0, 4)]
 
 
-def test_a_server_that_is_not_there_is_named_without_the_password(tmp_path: Path) -> None:
+def test_the_error_about_an_unreachable_server_names_the_host_and_not_the_password(tmp_path: Path) -> None:
     with pytest.raises(sqluice.Error) as refused:
         sqluice.load(tmp_path / "x.db", "postgres://ann:secret@127.0.0.1:1/shop", where={"orders": "total > 10"}, connections=2)
     assert "127.0.0.1" in str(refused.value)

@@ -62,7 +62,7 @@ def test_a_copy_has_the_same_content_without_free_pages(shop: Path, tmp_path: Pa
     assert reported[-1].phase == "sync"
 
 
-def test_arguments_shape_the_new_file(shop: Path, tmp_path: Path) -> None:
+def test_arguments_set_page_size_journal_mode_and_versions_of_the_copy(shop: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     sqluice.copy(
         shop,
@@ -91,7 +91,7 @@ def test_arguments_shape_the_new_file(shop: Path, tmp_path: Path) -> None:
     assert raised.value.hint == 'make a copy without auto_vacuum: auto_vacuum="none"'
 
 
-def test_a_selection_must_break_nothing_unless_forced(shop: Path, tmp_path: Path) -> None:
+def test_a_selection_that_breaks_a_view_is_refused_unless_forced(shop: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     with pytest.raises(sqluice.UsageError, match="would break view sale") as raised:
         sqluice.copy(shop, target, exclude_tables="customer")
@@ -136,7 +136,7 @@ def test_wrong_arguments_of_a_copy_are_errors_that_leave_no_file(shop: Path, tmp
     assert raised.value.hint == "name another file, or replace this one: overwrite=True"
 
 
-def test_a_transaction_of_this_process_on_either_file_is_respected(shop: Path, tmp_path: Path) -> None:
+def test_copy_is_refused_during_a_transaction_on_the_source_or_the_target(shop: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     sqluice.copy(shop, target)
     for held in (shop, target):
@@ -151,7 +151,7 @@ def test_a_transaction_of_this_process_on_either_file_is_respected(shop: Path, t
     assert content(target) == content(shop)
 
 
-def test_every_option_is_an_argument_of_that_name() -> None:
+def test_only_source_and_target_are_positional_arguments_of_copy() -> None:
     given = inspect.signature(sqluice.copy).parameters
     positional = [name for name, parameter in given.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     assert positional == ["source", "target"]
@@ -164,7 +164,7 @@ def test_every_option_is_an_argument_of_that_name() -> None:
 MASK = "CREATE TABLE customer (id, -- gen: permute()\n name -- gen: name()\n)"
 
 
-def test_a_masked_copy_has_other_people_and_the_same_joins(shop: Path, tmp_path: Path) -> None:
+def test_a_masked_copy_has_other_names_and_the_same_joins(shop: Path, tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_bytes(os.urandom(32))
     file = tmp_path / "mask.sql"
@@ -193,7 +193,7 @@ def test_settings_of_masks_without_masks_are_refused(shop: Path, tmp_path: Path)
     sqluice.copy(shop, tmp_path / "a.db", strict_mask=False)
 
 
-def test_a_strict_copy_accepts_columns_by_name_and_references_follow(tmp_path: Path) -> None:
+def test_columns_that_seem_to_refer_to_masked_keys_or_repeat_masked_values_need_a_decision(tmp_path: Path) -> None:
     source = tmp_path / "books.db"
     with closing(sqlite3.connect(source)) as db:
         db.executescript("CREATE TABLE book (id INTEGER PRIMARY KEY, author TEXT); CREATE TABLE loan (id INTEGER PRIMARY KEY, book_id INT, line TEXT)")
@@ -214,7 +214,7 @@ def test_a_strict_copy_accepts_columns_by_name_and_references_follow(tmp_path: P
     sqluice.copy(source, tmp_path / "b.db", mask=mask, no_reference="loan.book_id")
 
 
-def test_masks_that_cannot_be_are_errors_with_a_place_and_a_hint(shop: Path, tmp_path: Path) -> None:
+def test_a_wrong_mask_or_key_file_is_an_error_that_leaves_no_file(shop: Path, tmp_path: Path) -> None:
     with pytest.raises(sqluice.InputError, match="mask:1:36: table customer has no column nam") as failed:
         sqluice.copy(shop, tmp_path / "a.db", mask="CREATE TABLE customer (nam /* gen: name() */)")
     assert "did you mean name" in str(failed.value)
@@ -241,7 +241,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_ctrl_c_ends_a_copy_and_leaves_what_was_there(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_copy_and_leaves_the_source_unchanged(tmp_path: Path) -> None:
     source = tmp_path / "source.db"
     rows = tries(200_000, 500_000, 1_000_000)
     sqluice.generate(source, preset="user", rows=rows)

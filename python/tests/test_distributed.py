@@ -1,4 +1,4 @@
-"""`sqluice.distributed` without an engine: shards of many tasks become one database or a set, as under Ray, Spark and Dask."""
+"""`sqluice.distributed` without Ray, Spark or Dask: databases that many tasks write (shards) become one database, or a set of databases."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def content(db: Path, table: str = "t") -> tuple[list[Any], list[Any]]:
 
 
 def run(job: Job, shares: Sequence[pyarrow.Table | list[pyarrow.RecordBatch]]) -> Any:
-    """Runs tasks as an engine does: each gets a pickled copy of the job."""
+    """Runs tasks as Ray, Spark and Dask do: each task gets a pickled copy of the job."""
     job.begin()
     shards: list[Shard] = []
     for task, share in enumerate(shares):
@@ -49,7 +49,7 @@ def run(job: Job, shares: Sequence[pyarrow.Table | list[pyarrow.RecordBatch]]) -
 
 
 def run_twice(job: Job, shares: Sequence[pyarrow.Table], chance: random.Random) -> Any:
-    """Runs tasks as `run` does, with a second round that writes the places in any order, and some of them twice."""
+    """Runs tasks as `run` does, and a second round, in which tasks write their parts of the target in any order, some of them twice."""
     job.begin()
     shards = [shard for task, share in enumerate(shares) for shard in job.write(share.to_batches(), task)]
     places = job.plan(shards)
@@ -83,7 +83,7 @@ rows_of_any_kind = st.lists(
 
 
 @given(rows=rows_of_any_kind, tasks=st.sampled_from([1, 2, 7]), indexed=st.booleans(), data=st.data())
-def test_rows_of_many_tasks_are_those_that_one_would_write(
+def test_many_tasks_write_the_database_that_one_process_would_write(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], tasks: int, indexed: bool, data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("t")
@@ -105,7 +105,7 @@ def test_rows_of_many_tasks_are_those_that_one_would_write(
     sort=st.booleans(),
     policy=st.sampled_from(["ignore", "replace"]),
 )
-def test_keys_may_leave_their_order_in_any_batch(
+def test_rows_of_a_task_may_be_out_of_key_order_in_any_batch(
     tmp_path_factory: pytest.TempPathFactory, shares: list[list[list[int | None]]], sort: bool, policy: str
 ) -> None:
     folder = tmp_path_factory.mktemp("t")
@@ -130,7 +130,7 @@ def test_keys_may_leave_their_order_in_any_batch(
     assert staged(folder) == []
 
 
-def test_rows_out_of_order_begin_a_shard_of_their_own(tmp_path: Path) -> None:
+def test_rows_out_of_key_order_go_to_a_second_database_of_the_task(tmp_path: Path) -> None:
     job = Job(tmp_path / "t.db", "t", primary_key="id")
     job.begin()
     shards = job.write([*table(range(100)).to_batches(), *table(range(100, 200)).to_batches(), *table([3000, 250, 201]).to_batches()], 0)
@@ -145,7 +145,7 @@ def test_rows_out_of_order_begin_a_shard_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("later", [pyarrow.table({"area": ["a"]}), pyarrow.table({"id": ["1"], "area": ["a"]}), pyarrow.table({"id": [1], "area": [2]})])
-def test_batches_of_a_task_have_the_columns_of_the_first(tmp_path: Path, later: pyarrow.Table) -> None:
+def test_a_batch_with_other_columns_than_the_first_of_the_task_is_refused(tmp_path: Path, later: pyarrow.Table) -> None:
     job = Job(tmp_path / "t.db", "t", primary_key="id")
     job.begin()
     with pytest.raises(sqluice.UsageError, match="a batch has other columns than the first"):
@@ -154,7 +154,7 @@ def test_batches_of_a_task_have_the_columns_of_the_first(tmp_path: Path, later: 
     assert os.listdir(tmp_path) == []
 
 
-def test_sorted_shares_are_joined_leaf_by_leaf(tmp_path: Path) -> None:
+def test_rows_of_tasks_in_key_order_are_concatenated_as_leaf_pages(tmp_path: Path) -> None:
     shares = [table(range(start, start + 20_000)) for start in range(0, 80_000, 20_000)]
     committed = run(Job(tmp_path / "t.db", "t", primary_key="id"), shares)
     [merged] = committed.merge.tables
@@ -162,7 +162,7 @@ def test_sorted_shares_are_joined_leaf_by_leaf(tmp_path: Path) -> None:
     assert content(tmp_path / "t.db")[1][:1] == [(0, "integer", "area 0", "text")]
 
 
-def test_attempts_that_the_engine_did_not_return_are_left_out(tmp_path: Path) -> None:
+def test_a_commit_ignores_databases_of_failed_attempts_and_refuses_two_attempts_of_a_task(tmp_path: Path) -> None:
     job = Job(tmp_path / "t.db", "t", primary_key="id")
     job.begin()
     batches = table(range(100)).to_batches()
@@ -180,7 +180,7 @@ def test_attempts_that_the_engine_did_not_return_are_left_out(tmp_path: Path) ->
     assert staged(tmp_path) == []
 
 
-def test_a_key_of_two_tasks_is_an_error_that_leaves_nothing_or_is_decided(tmp_path: Path) -> None:
+def test_a_key_in_two_tasks_is_an_error_unless_on_conflict_decides(tmp_path: Path) -> None:
     shares = [table([1, 2]), table([2, 3])]
     with pytest.raises(sqluice.InputError, match=r"t\.id = 2 is in both"):
         run(Job(tmp_path / "t.db", "t", primary_key="id"), shares)
@@ -188,7 +188,7 @@ def test_a_key_of_two_tasks_is_an_error_that_leaves_nothing_or_is_decided(tmp_pa
     assert run(Job(tmp_path / "t.db", "t", primary_key="id", on_conflict="ignore"), shares).merge.left_out_rows == 1
 
 
-def test_columns_without_values_in_some_tasks_have_the_type_of_the_others(tmp_path: Path) -> None:
+def test_a_column_without_values_in_some_tasks_has_the_type_of_the_other_tasks(tmp_path: Path) -> None:
     shares = [
         table([1, 2], x=pyarrow.array([None, None], pyarrow.null()), y=[1, 2]),
         table([3, 4], x=["a", None], y=[None, 4]),
@@ -214,7 +214,7 @@ def test_columns_without_values_in_some_tasks_have_the_type_of_the_others(tmp_pa
         ([[b"a"], ["a"]], "BLOB"),
     ],
 )
-def test_the_type_that_a_hint_names_holds_all_values(tmp_path: Path, values: list[list[Any]], expected: str) -> None:
+def test_the_type_in_the_hint_about_mixed_types_can_store_all_values(tmp_path: Path, values: list[list[Any]], expected: str) -> None:
     shares = [table([number], x=share) for number, share in enumerate(values)]
     with pytest.raises(sqluice.InputError) as raised:
         run(Job(tmp_path / "t.db", "t"), shares)
@@ -226,11 +226,11 @@ def test_the_type_that_a_hint_names_holds_all_values(tmp_path: Path, values: lis
     assert found == ([str(value) for value in given] if expected == "TEXT" else given)
 
 
-def test_equal_columns_may_come_in_another_order(tmp_path: Path) -> None:
+def test_tasks_and_batches_may_order_the_columns_differently(tmp_path: Path) -> None:
     first, other = table([1, 2], x=["a", "b"]), table([3, 4], x=["c", "d"]).select(["x", "id", "area"])
     sqluice.write(tmp_path / "one.db", pyarrow.concat_tables([first, other.select(["id", "area", "x"])]), "t", primary_key="id")
     for second_round in [False, True]:
-        # The key is repeated in two tasks, and within one.
+        # The other order of columns is in a second task, or in a later batch of the same task.
         for name, shares in [("two", [first, other]), ("in-one", [[*first.to_batches(), *other.to_batches()]])]:
             db = tmp_path / f"{name}-{second_round}.db"
             job = Job(db, "t", primary_key="id", second_round=second_round)
@@ -240,7 +240,7 @@ def test_equal_columns_may_come_in_another_order(tmp_path: Path) -> None:
             assert content(db) == content(tmp_path / "one.db")
 
 
-def test_a_table_without_rows_has_the_columns_of_the_types(tmp_path: Path) -> None:
+def test_a_table_without_rows_has_the_columns_of_the_argument_types(tmp_path: Path) -> None:
     job = Job(tmp_path / "t.db", "t", types={"id": "INTEGER", "x": "TEXT"}, primary_key="id")
     job.begin()
     job.commit([])
@@ -252,7 +252,7 @@ def test_a_table_without_rows_has_the_columns_of_the_types(tmp_path: Path) -> No
         job.commit([])
 
 
-def test_a_target_that_exists_is_kept_replaced_or_added_to(tmp_path: Path) -> None:
+def test_an_existing_table_is_an_error_is_appended_to_or_is_overwritten(tmp_path: Path) -> None:
     db = tmp_path / "t.db"
     run(Job(db, "t", primary_key="id"), [table([1, 2])])
     with pytest.raises(sqluice.TargetError, match="already has a table t"):
@@ -272,7 +272,7 @@ def test_a_target_that_exists_is_kept_replaced_or_added_to(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("partition", [None, Hash("id", 3), Hash("area", 3), Range("id", [30, 60]), Range("area", ["area 3"])])
-def test_a_set_has_all_rows_and_lists_its_databases(tmp_path: Path, partition: Hash | Range | None) -> None:
+def test_the_manifest_of_a_set_of_databases_lists_row_counts_and_keys_of_each(tmp_path: Path, partition: Hash | Range | None) -> None:
     target = tmp_path / "all"
     shares = [table(random.Random(task).sample(range(task * 25, task * 25 + 25), 25)) for task in range(4)]
     committed = run(Job(target, "t", mode="set", primary_key="id", index="area", partition_by=partition), shares)
@@ -327,7 +327,7 @@ time.sleep(60)
 
 
 @pytest.mark.parametrize("mode", ["one", "set"])
-def test_a_driver_that_is_killed_leaves_no_half_of_a_target(tmp_path: Path, mode: str) -> None:
+def test_a_killed_driver_leaves_a_complete_target_or_none(tmp_path: Path, mode: str) -> None:
     chance = random.Random(5)
     seen = set()
     each = tries(5_000, 20_000, 20_000)
@@ -423,7 +423,7 @@ def ids(target: Path, mode: str) -> list[int]:
 
 @pytest.mark.parametrize("kind", ["one step", "two steps", "store"])
 @pytest.mark.parametrize("mode", ["set", "one"])
-def test_a_job_that_is_killed_while_it_replaces_leaves_the_old_or_the_new(tmp_path: Path, mode: str, kind: str) -> None:
+def test_a_job_killed_while_replacing_a_target_leaves_the_old_or_the_new_rows(tmp_path: Path, mode: str, kind: str) -> None:
     (tmp_path / "in").mkdir()
     target = tmp_path / "in/target"
     before = 0
@@ -431,7 +431,7 @@ def test_a_job_that_is_killed_while_it_replaces_leaves_the_old_or_the_new(tmp_pa
     events = replaced(tmp_path, mode, kind, before, 10**6)
     assert events is not None and events > 20
     kills = tries(4, 12, 34)
-    # The commit has the last of them.
+    # The last events are those of the commit.
     chosen = [events - lap * min(events, 60) // kills for lap in range(kills)] if kills < 34 else range(events - kills, events + 1)
     seen = set()
     for lap, lives in enumerate(chosen, 1):
@@ -462,7 +462,7 @@ def test_a_job_that_is_killed_while_it_replaces_leaves_the_old_or_the_new(tmp_pa
         assert set(os.listdir(target)) == {*files, "manifest.json"}
 
 
-def test_a_set_between_two_steps_gets_its_name_back_from_a_reader_or_a_job(tmp_path: Path) -> None:
+def test_a_set_moved_aside_by_a_killed_job_is_moved_back_by_a_reader_or_the_next_job(tmp_path: Path) -> None:
     target = tmp_path / "all"
     for by_reader in [True, False]:
         run(Job(target, "t", mode="set", overwrite=True), [table([1]), table([2])])
@@ -479,7 +479,7 @@ def test_a_set_between_two_steps_gets_its_name_back_from_a_reader_or_a_job(tmp_p
         assert all((target / member["file"]).exists() for member in about["databases"])
 
 
-def test_two_jobs_that_replace_a_set_in_two_steps_do_not_disturb_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_sees_the_old_set_while_a_job_replaces_the_set_in_two_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "all"
     run(Job(target, "t", mode="set"), [table([1])])
     monkeypatch.setattr("sqluice._sqluice.exchange", lambda first, second: False)
@@ -499,7 +499,7 @@ def test_two_jobs_that_replace_a_set_in_two_steps_do_not_disturb_each_other(tmp_
     assert ids(target, "set") == [2] and os.listdir(tmp_path) == ["all"]
 
 
-def test_a_set_in_a_store_is_replaced_by_objects_of_other_names(tmp_path: Path) -> None:
+def test_replacing_a_set_in_an_object_store_uses_new_names_and_keeps_foreign_files(tmp_path: Path) -> None:
     import fsspec
 
     memory = fsspec.filesystem("memory")
@@ -508,7 +508,7 @@ def test_a_set_in_a_store_is_replaced_by_objects_of_other_names(tmp_path: Path) 
     run(Job(url, "t", mode="set"), [table([1]), table([2])])
     first = read_manifest(url)
     memory.pipe_file("/out/all/notes.txt", b"not of the set")
-    # First a file that a killed job has left, and below one that a running job has sent.
+    # This file was left by a killed job. The next one belongs to a job that still runs.
     memory.pipe_file("/out/all/t-00000-abcdefabcdef.db", b"left")
     other = Job(url, "t", mode="set", overwrite=True)
     other.begin()
@@ -522,7 +522,7 @@ def test_a_set_in_a_store_is_replaced_by_objects_of_other_names(tmp_path: Path) 
     other.abort()
 
 
-def test_a_set_whose_first_job_was_killed_in_a_store_is_made_by_the_next(tmp_path: Path) -> None:
+def test_a_job_removes_the_file_of_a_killed_job_from_an_object_store(tmp_path: Path) -> None:
     import fsspec
 
     memory = fsspec.filesystem("memory")
@@ -532,7 +532,7 @@ def test_a_set_whose_first_job_was_killed_in_a_store_is_made_by_the_next(tmp_pat
     assert sorted(memory.find("/out")) == ["/out/all/manifest.json", "/out/all/t-00000.db"]
 
 
-def test_a_job_that_begins_removes_what_a_killed_merge_left_beside_the_target(tmp_path: Path) -> None:
+def test_a_new_job_removes_the_temporary_file_of_a_killed_merge_into_the_same_target(tmp_path: Path) -> None:
     left, other = tmp_path / ".t.db.sqluice-tmp-4711-0", tmp_path / ".u.db.sqluice-tmp-4711-0"
     left.touch()
     other.touch()
@@ -542,7 +542,7 @@ def test_a_job_that_begins_removes_what_a_killed_merge_left_beside_the_target(tm
     assert list(tmp_path.iterdir()) == [other]
 
 
-def test_a_job_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
+def test_a_second_job_on_the_same_target_does_not_disturb_a_running_one(tmp_path: Path) -> None:
     job = Job(tmp_path / "t.db", "t")
     job.begin()
     shards = job.write(table([1]).to_batches(), 0)
@@ -556,7 +556,7 @@ def test_a_job_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["one", "set"])
-def test_targets_and_staging_may_be_urls(tmp_path: Path, mode: str) -> None:
+def test_the_target_and_the_staging_folder_may_be_urls(tmp_path: Path, mode: str) -> None:
     import fsspec
 
     memory = fsspec.filesystem("memory")
@@ -583,7 +583,7 @@ def test_targets_and_staging_may_be_urls(tmp_path: Path, mode: str) -> None:
         Job(f"memory://{name}", "t", mode=mode).begin()  # type: ignore[arg-type]
 
 
-def test_a_table_is_read_in_parts_of_one_state(tmp_path: Path) -> None:
+def test_parts_of_a_table_have_all_rows_and_fail_if_the_table_has_changed(tmp_path: Path) -> None:
     db = tmp_path / "t.db"
     sqluice.write(db, table(range(600_000)), "t")
     parts = Parts(db, "t", ["area", "id"])
@@ -598,7 +598,7 @@ def test_a_table_is_read_in_parts_of_one_state(tmp_path: Path) -> None:
         list(parts.cut(7)[0].tables())
 
 
-def test_a_manifest_is_json(tmp_path: Path) -> None:
+def test_the_statements_in_a_manifest_attach_the_databases_and_create_a_view_of_all_rows(tmp_path: Path) -> None:
     run(Job(tmp_path / "all", "it's \"t\"", mode="set"), [table([1]), table([2])])
     about = json.loads((tmp_path / "all/manifest.json").read_text())
     assert about["format"] == "sqluice-set" and len(about["databases"]) == 2
@@ -609,7 +609,7 @@ def test_a_manifest_is_json(tmp_path: Path) -> None:
 
 
 @given(rows=rows_of_any_kind, tasks=st.sampled_from([1, 2, 7]), keyed=st.booleans(), seed=st.integers(0, 2**32), large=st.booleans())
-def test_a_second_round_gives_what_one_process_would_write(
+def test_a_second_round_of_tasks_writes_the_database_that_one_process_would_write(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], tasks: int, keyed: bool, seed: int, large: bool
 ) -> None:
     chance = random.Random(seed)
@@ -636,7 +636,7 @@ def test_a_second_round_gives_what_one_process_would_write(
     assert staged(folder) == []
 
 
-def test_rowids_of_a_second_round_are_in_the_order_of_the_tasks(tmp_path: Path) -> None:
+def test_rowids_written_by_a_second_round_of_tasks_are_in_the_order_of_the_tasks(tmp_path: Path) -> None:
     shares = [pyarrow.table({"x": [0, 1]}), pyarrow.table({"x": [2]}), pyarrow.table({"x": [3, 4]})]
     run_twice(Job(tmp_path / "t.db", "t", second_round=True), shares, random.Random(1))
     with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
@@ -644,21 +644,21 @@ def test_rowids_of_a_second_round_are_in_the_order_of_the_tasks(tmp_path: Path) 
     assert found == [(1, 0), (2, 1), (2**33 + 1, 2), (2**34 + 1, 3), (2**34 + 2, 4)]
 
 
-def test_keys_that_overlap_are_merged_by_the_driver(tmp_path: Path) -> None:
+def test_databases_of_tasks_with_overlapping_keys_are_merged_without_a_second_round(tmp_path: Path) -> None:
     shares = [table(range(0, 2000, 2)), table(range(1, 2000, 2))]
     committed = run_twice(Job(tmp_path / "t.db", "t", primary_key="id", second_round=True), shares, random.Random(1))
     assert committed.placed == 0 and committed.merge is not None
     assert len(content(tmp_path / "t.db")[1]) == 2000
 
 
-def test_an_empty_column_of_a_task_leaves_the_second_round_out(tmp_path: Path) -> None:
+def test_a_column_without_values_in_one_task_prevents_the_second_round_of_tasks(tmp_path: Path) -> None:
     shares = [table(range(9), x=pyarrow.nulls(9)), table(range(10, 19), x=range(9))]
     committed = run_twice(Job(tmp_path / "t.db", "t", primary_key="id", second_round=True), shares, random.Random(1))
     assert committed.placed == 0
     assert len(content(tmp_path / "t.db")[1]) == 18
 
 
-def test_a_second_round_replaces_a_target_and_is_no_part_of_an_append(tmp_path: Path) -> None:
+def test_a_second_round_of_tasks_makes_or_replaces_a_target_and_is_left_out_of_an_append(tmp_path: Path) -> None:
     shares = [table(range(1000)), table(range(1000, 2000))]
     for overwrite, placed, rows in [(False, 2, 2000), (True, 2, 2000)]:
         job = Job(tmp_path / "t.db", "t", primary_key="id", overwrite=overwrite, second_round=True)
@@ -669,7 +669,7 @@ def test_a_second_round_replaces_a_target_and_is_no_part_of_an_append(tmp_path: 
     assert len(content(tmp_path / "t.db")[1]) == 2018
 
 
-def test_a_task_that_is_late_writes_nothing_to_the_target(tmp_path: Path) -> None:
+def test_a_task_that_runs_after_the_commit_writes_nothing_to_the_target(tmp_path: Path) -> None:
     shares = [table(range(1000)), table(range(1000, 2000))]
     job = Job(tmp_path / "t.db", "t", primary_key="id", second_round=True)
     job.begin()
@@ -689,7 +689,7 @@ def test_a_task_that_is_late_writes_nothing_to_the_target(tmp_path: Path) -> Non
     assert staged(tmp_path) == []
 
 
-def test_a_second_round_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_or_aborted_second_round_of_tasks_leaves_no_files(tmp_path: Path) -> None:
     shares = [table([1, 2], x=["a", "b"]), table([3, 4], x=["b", "c"])]
     with pytest.raises(sqluice.InputError, match="t.x = 'b'"):
         run_twice(Job(tmp_path / "t.db", "t", primary_key="id", unique="x", second_round=True), shares, random.Random(1))
@@ -711,7 +711,7 @@ while True:
 """
 
 
-def test_a_second_round_whose_workers_are_killed_is_complete(tmp_path: Path) -> None:
+def test_a_second_round_of_tasks_whose_workers_were_killed_stores_all_rows(tmp_path: Path) -> None:
     chance = random.Random(7)
     each = 30_000
     shares = [table(range(task * each, task * each + each), x=["some text"] * each) for task in range(3)]
@@ -734,14 +734,14 @@ def test_a_second_round_whose_workers_are_killed_is_complete(tmp_path: Path) -> 
         assert staged(tmp_path) == []
 
 
-def test_a_second_round_needs_paths(tmp_path: Path) -> None:
+def test_a_second_round_of_tasks_is_refused_for_urls_and_for_sets_of_databases(tmp_path: Path) -> None:
     with pytest.raises(sqluice.UsageError, match="no URLs"):
         Job("memory://t.db", "t", second_round=True)
     with pytest.raises(sqluice.UsageError, match="a set has no second round"):
         Job(tmp_path / "t", "t", mode="set", second_round=True)
 
 
-def test_decimals_of_many_digits_keep_their_declared_type_with_a_note(tmp_path: Path) -> None:
+def test_whole_decimals_of_38_digits_are_text_with_a_note_unless_declared_integer(tmp_path: Path) -> None:
     batch = pyarrow.record_batch({"a": pyarrow.array([decimal.Decimal(45)], pyarrow.decimal128(38, 0))})
     for types, declares, notes in ({}, "TEXT", 1), ({"a": "INTEGER"}, "INTEGER", 0):
         job = Job(tmp_path / f"{declares}.db", "t", types=types)

@@ -12,7 +12,7 @@ OPTIONS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 
 @pytest.mark.parametrize("module", ["sqluice", "sqluice._writer", "sqluice.polars", "adbc_driver_sqluice.dbapi"])
-def test_the_examples_of_the_code_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_in_docstrings_print_what_they_show(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(module), optionflags=OPTIONS)
     assert result.attempted and not result.failed

@@ -1,4 +1,4 @@
-"""Arrow data of other libraries that is invalid, or valid in unusual ways: it is refused by name, or stored as pyarrow reads it."""
+"""Invalid or unusual Arrow data of other libraries is refused with its column, or stored as pyarrow reads it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_text_of_a_pandas_column_that_is_not_utf8_is_an_error(db: Path) -> None:
         sqluice.write(db, pandas.DataFrame({"n": [1, 2], "text": column}), "t")
 
 
-def test_bytes_that_no_row_has_need_not_be_utf8(db: Path) -> None:
+def test_bytes_that_belong_to_no_row_may_be_invalid_utf8(db: Path) -> None:
     pa = need("pyarrow")
     bitmap = pa.py_buffer(bytes([0b101]))
     offsets = pa.py_buffer(b"".join(n.to_bytes(4, "little") for n in (1, 2, 4, 5)))
@@ -73,7 +73,7 @@ def words(bits: int, *numbers: int) -> bytes:
 
 
 def contradictions(pa: Any) -> dict[str, Any]:
-    """Yields arrays of 3 values, the second of which is invalid."""
+    """Returns arrays of 3 values, the second of which is invalid."""
     make = pa.Array.from_buffers
     ints, texts = pa.array([1, 2, 3, 4]), pa.array(["a", "b", "c"])
     view = words(32, 1) + b"a" + b"\0" * 11
@@ -100,7 +100,7 @@ def test_buffers_that_contradict_each_other_are_an_error_with_row_and_column(db:
             assert raised.value.row == (None if raised.value.__cause__ else 2), name
 
 
-def test_an_error_names_the_batch_and_its_row(db: Path) -> None:
+def test_an_error_names_the_batch_and_the_row(db: Path) -> None:
     pa = need("pyarrow")
     good = pa.record_batch({"a": pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), pa.array(["x"]))})
     bad = pa.record_batch({"a": pa.DictionaryArray.from_arrays(pa.array([0, 5], pa.int8()), pa.array(["x"]), safe=False)})
@@ -205,7 +205,7 @@ def test_random_arrays_with_garbage_under_nulls_are_stored_as_pyarrow_shows_them
         assert all(same(one, other) for one, other in zip(found, expected, strict=True)), (kind, found, expected)
 
 
-def test_random_corruption_is_an_error_or_changes_no_other_value(db: Path) -> None:
+def test_randomly_corrupted_arrays_are_refused_or_stored_as_pyarrow_shows_them(db: Path) -> None:
     pa = need("pyarrow")
     rng = random.Random(2)
     every = kinds(pa)
@@ -222,7 +222,7 @@ def test_random_corruption_is_an_error_or_changes_no_other_value(db: Path) -> No
         try:
             corrupted = with_changed_buffers(pa, array, corrupt)
         except pa.ArrowInvalid:
-            # pyarrow itself does not make it.
+            # pyarrow itself refuses the array.
             continue
         try:
             sqluice.write(db, pa.table({"a": corrupted}), "t", overwrite=True)
@@ -232,7 +232,7 @@ def test_random_corruption_is_an_error_or_changes_no_other_value(db: Path) -> No
         try:
             corrupted.validate(full=True)
         except ValueError:
-            # Only what no row has may be wrong.
+            # pyarrow cannot show the values of an invalid array, so they are not compared.
             continue
         sound += 1
         found = [value for (value,) in query(db, "SELECT a FROM t ORDER BY rowid")]

@@ -132,7 +132,7 @@ def test_an_unsigned_integer_that_is_too_large_is_an_error_with_its_row(db: Path
     assert query(db, "SELECT a FROM t ORDER BY rowid DESC LIMIT 1") == [(str(2**63),)]
 
 
-def test_decimal_and_timestamp_choose_other_types(db: Path) -> None:
+def test_the_arguments_decimal_and_timestamp_choose_the_stored_type(db: Path) -> None:
     pa = need("pyarrow")
     table = pa.table({"d": pa.array([decimal.Decimal("1.5")], pa.decimal128(9, 2)), "t": pa.array([MOMENTS[2]], pa.timestamp("s"))})
     sqluice.write(db, table, "t", decimal="text", timestamp="unix")
@@ -159,7 +159,7 @@ def test_arrow_may_be_a_table_a_batch_a_reader_or_many_batches(db: Path, tmp_pat
         assert query(db, f"SELECT * FROM t{number}") == expected()
 
 
-def test_a_reader_of_python_s_own_batches_runs_on_the_calling_thread(db: Path) -> None:
+def test_a_reader_over_a_python_generator_runs_on_the_calling_thread(db: Path) -> None:
     import threading
 
     pa = need("pyarrow")
@@ -191,7 +191,7 @@ def test_a_batch_with_other_columns_and_a_reader_that_fails_end_the_run(db: Path
     assert not db.exists()
 
 
-def test_names_and_columns_of_arrow_are_those_of_the_table(db: Path) -> None:
+def test_names_of_arrow_columns_come_from_the_data_and_must_be_in_the_schema(db: Path) -> None:
     pa = need("pyarrow")
     with pytest.raises(sqluice.UsageError, match="columns="):
         sqluice.write(db, a_table(pa), "t", columns=["a"])
@@ -301,7 +301,7 @@ def test_the_index_of_a_frame_is_written_as_to_sql_writes_it(db: Path, tmp_path:
         assert query(db, indexed) == query(other, indexed)
 
 
-def test_an_index_that_only_counts_is_left_out_unless_it_is_wanted(db: Path) -> None:
+def test_an_index_that_counts_from_zero_is_left_out_and_another_one_is_written(db: Path) -> None:
     pd = need("pandas")
     sqluice.write(db, pd.DataFrame({"a": [1, 2]}), "t")
     sqluice.write(db, pd.DataFrame({"a": [1, 2]}, index=[5, 6]), "u")
@@ -334,7 +334,7 @@ def test_arrays_of_numpy_are_stored(db: Path, dtype: str) -> None:
         assert sound(db)
 
 
-def test_structured_arrays_bring_their_names(db: Path) -> None:
+def test_the_field_names_of_a_structured_array_become_columns(db: Path) -> None:
     np = need("numpy")
     kind = [("n", "i4"), ("x", "f4"), ("s", "U5"), ("b", "S3"), ("when", "M8[s]"), ("span", "m8[us]"), ("any", "O")]
     array = np.array([(1, 0.5, "ä", b"xy", "2024-02-29T01:02:03", 5, None), (2, np.nan, "", b"", "NaT", "NaT", "z")], kind)
@@ -345,7 +345,7 @@ def test_structured_arrays_bring_their_names(db: Path) -> None:
     ]
 
 
-def test_scalars_of_numpy_and_pandas_are_values(db: Path) -> None:
+def test_scalars_of_numpy_and_pandas_are_stored_as_values(db: Path) -> None:
     np, pd = need("numpy"), need("pandas")
     row = (np.int8(5), np.float32(0.5), np.float64(0.25), np.bool_(True), np.str_("s"), np.bytes_(b"b"), np.datetime64("2024-02-29T01:02:03"), pd.NA, pd.NaT, pd.Timestamp("2024-02-29"), np.datetime64("NaT"), np.array([1, 2]))
     sqluice.write(db, [row], "t", columns=[f"c{number}" for number in range(len(row))])
@@ -354,7 +354,7 @@ def test_scalars_of_numpy_and_pandas_are_values(db: Path) -> None:
     ]
 
 
-def test_an_array_that_is_no_table_is_refused(db: Path) -> None:
+def test_an_array_with_three_dimensions_or_more_columns_than_names_is_refused(db: Path) -> None:
     np = need("numpy")
     with pytest.raises(sqluice.UsageError, match="dimensions"):
         sqluice.write(db, np.zeros((2, 2, 2)), "t", columns=["a"])
@@ -362,7 +362,7 @@ def test_an_array_that_is_no_table_is_refused(db: Path) -> None:
         sqluice.write(db, np.zeros((2, 2)), "t", columns=["a"])
 
 
-def test_a_strict_table_has_the_types_of_arrow(db: Path) -> None:
+def test_arrow_data_is_stored_in_a_strict_table(db: Path) -> None:
     pa = need("pyarrow")
     table = pa.table({"n": [1], "d": pa.array([decimal.Decimal("1.5")], pa.decimal128(9, 2)), "s": ["x"], "z": pa.nulls(1)})
     sqluice.write(db, table, "t", strict=True)
@@ -417,7 +417,7 @@ def test_a_frame_with_arrow_dtypes_is_stored_like_the_arrow_table(db: Path) -> N
     assert sound(db)
 
 
-def test_categories_of_arrow_are_stored_as_their_values(db: Path) -> None:
+def test_categories_of_arrow_timestamps_are_stored_as_timestamps(db: Path) -> None:
     pa, pd = need("pyarrow"), need("pandas")
     nanos = pd.array([1_709_168_523_123_456_789, 5], dtype=pd.ArrowDtype(pa.timestamp("ns")))
     frame = pd.DataFrame({"a": pd.Categorical.from_codes([0, -1, 1, 0], categories=pd.Index(nanos))})
@@ -425,7 +425,7 @@ def test_categories_of_arrow_are_stored_as_their_values(db: Path) -> None:
     assert query(db, "SELECT a FROM t") == [("2024-02-29 01:02:03.123456789",), (None,), ("1970-01-01 00:00:00.000000005",), ("2024-02-29 01:02:03.123456789",)]
 
 
-def test_a_value_of_an_arrow_column_of_pandas_that_can_not_be_stored_is_named(db: Path) -> None:
+def test_the_error_about_a_too_large_integer_in_pandas_names_column_value_and_row(db: Path) -> None:
     pa, pd = need("pyarrow"), need("pandas")
     values = [1] * 40_000
     values[35_000] = 2**63
@@ -486,7 +486,7 @@ def dtypes_of_polars(pl: Any) -> list[Any]:
     return plain + nested
 
 
-def test_every_dtype_of_polars_is_stored_or_refused_by_the_name_of_its_column(db: Path) -> None:
+def test_every_dtype_of_polars_is_stored_or_refused_by_an_error_that_names_the_column(db: Path) -> None:
     pl = need("polars")
     stored = 0
     for dtype in dtypes_of_polars(pl):
@@ -511,7 +511,7 @@ def dtypes_of_pandas(pd: Any, np: Any, pa: Any) -> list[Any]:
     return found + [pd.array(pa.array([None, None], kind), dtype=pd.ArrowDtype(kind)) for kind in kinds]
 
 
-def test_every_dtype_of_pandas_is_stored_or_refused_by_the_name_of_its_column(db: Path) -> None:
+def test_every_dtype_of_pandas_is_stored_or_refused_by_an_error_that_names_the_column(db: Path) -> None:
     pa, pd, np = need("pyarrow"), need("pandas"), need("numpy")
     stored = 0
     for values in dtypes_of_pandas(pd, np, pa):
@@ -524,7 +524,7 @@ def test_every_dtype_of_pandas_is_stored_or_refused_by_the_name_of_its_column(db
     assert stored > 60
 
 
-def test_decimals_of_many_digits_are_the_numbers_that_keep_them(db: Path) -> None:
+def test_decimals_of_38_digits_are_stored_as_numbers_if_no_digit_is_lost(db: Path) -> None:
     pa, pl, duckdb = need("pyarrow"), need("polars"), need("duckdb")
     cases = [
         (0, ["1", None, str(2**63 - 1)], "INTEGER", [1, None, 2**63 - 1]),
@@ -557,7 +557,7 @@ def test_decimals_of_many_digits_are_the_numbers_that_keep_them(db: Path) -> Non
     assert (typed(db), query(db, "SELECT a FROM t")) == ("INTEGER", [(45,)])
 
 
-def test_a_slice_of_a_frame_keeps_its_index(db: Path) -> None:
+def test_the_index_of_a_slice_is_stored_unless_it_counts_from_zero(db: Path) -> None:
     pd = need("pandas")
     frame = pd.DataFrame({"a": [10, 20, 30]})
     cases = [

@@ -57,7 +57,7 @@ def test_pip_installs_the_repository_into_an_empty_environment(python: Path, tmp
     assert_works(python, tmp_path)
 
 
-def test_a_wheel_is_built_of_the_source_distribution(python: Path, tmp_path: Path) -> None:
+def test_the_wheel_built_from_the_source_distribution_works(python: Path, tmp_path: Path) -> None:
     run("tools/wheel", "--profile", "dev", "--out", tmp_path / "wheels")
     (source,) = tmp_path.glob("wheels/sqluice-*.tar.gz")
     with tarfile.open(source) as archive:

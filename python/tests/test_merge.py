@@ -40,7 +40,7 @@ def count(path: Path) -> list[tuple[int, ...]]:
     return query(path, "SELECT (SELECT count(*) FROM customer), (SELECT count(*) FROM orders), (SELECT count(*) FROM sale)")
 
 
-def test_databases_become_one(tmp_path: Path) -> None:
+def test_two_databases_are_merged_into_a_new_one(tmp_path: Path) -> None:
     one, two = make(tmp_path / "one.db", 1), make(tmp_path / "two.db", 1_001)
     target = tmp_path / "all.db"
     reported: list[sqluice.Progress] = []
@@ -59,7 +59,7 @@ def test_databases_become_one(tmp_path: Path) -> None:
     assert reported
 
 
-def test_sources_are_a_path_a_pattern_or_several(tmp_path: Path) -> None:
+def test_sources_of_a_merge_are_a_path_a_pattern_or_several(tmp_path: Path) -> None:
     make(tmp_path / "shard1.db", 1), make(tmp_path / "shard2.db", 1_001)
     for number, sources in enumerate((tmp_path / "shard*.db", str(tmp_path / "shard*.db"), [tmp_path / "shard1.db", tmp_path / "shard[2-9].db"])):
         target = tmp_path / f"all{number}.db"
@@ -108,7 +108,7 @@ def test_repeated_keys_are_refused_left_out_or_renumbered(tmp_path: Path) -> Non
     assert report.tables[1].following == ("customer",)
 
 
-def test_columns_that_refer_to_new_numbers_are_decided_by_arguments(tmp_path: Path) -> None:
+def test_arguments_decide_if_a_column_follows_renumbered_keys(tmp_path: Path) -> None:
     one, two, target = tmp_path / "one.db", tmp_path / "two.db", tmp_path / "all.db"
     for path in (one, two):
         with closing(sqlite3.connect(path)) as db:
@@ -138,7 +138,7 @@ def test_rows_without_their_parents_are_an_error_or_kept(tmp_path: Path) -> None
         sqluice.merge(target, [one, two], orphans="drop")  # type: ignore[arg-type]
 
 
-def test_arguments_shape_the_result(tmp_path: Path) -> None:
+def test_arguments_of_merge_add_columns_name_the_source_and_leave_tables_out(tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
     with closing(sqlite3.connect(one)) as db:
         db.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1), (2); CREATE TABLE log (a); CREATE INDEX i ON t (a); ANALYZE")
@@ -188,7 +188,7 @@ def test_wrong_arguments_of_a_merge_are_errors_that_leave_no_file(tmp_path: Path
     assert os.listdir(tmp_path) == ["one.db"]
 
 
-def test_a_transaction_of_this_process_on_any_of_the_files_is_respected(tmp_path: Path) -> None:
+def test_merge_is_refused_during_a_transaction_on_a_source_or_the_target(tmp_path: Path) -> None:
     one, two = make(tmp_path / "one.db", 1), make(tmp_path / "two.db", 1_001)
     target = make(tmp_path / "all.db", 2_001)
     for held in (one, two, target):
@@ -203,7 +203,7 @@ def test_a_transaction_of_this_process_on_any_of_the_files_is_respected(tmp_path
     assert sqluice.merge(target, [one, two]).rows == 6_000
 
 
-def test_every_option_is_an_argument_of_that_name() -> None:
+def test_only_target_and_sources_are_positional_arguments_of_merge() -> None:
     given = inspect.signature(sqluice.merge).parameters
     positional = [name for name, parameter in given.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     assert positional == ["target", "sources"]
@@ -228,7 +228,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_ctrl_c_ends_a_merge_and_leaves_what_was_there(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_merge_and_leaves_the_sources_sound(tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
     rows = tries(100_000, 200_000, 500_000)
     sqluice.generate(one, preset="user", rows=rows)

@@ -29,7 +29,7 @@ TERMS = _sqluice.setting_terms()
 
 
 @pytest.mark.parametrize(("setting", "terms"), TERMS, ids=[setting for setting, _ in TERMS])
-def test_every_setting_is_called_as_the_parameter_that_sets_it(setting: str, terms: list[str | None]) -> None:
+def test_messages_call_every_setting_by_the_name_of_its_parameter(setting: str, terms: list[str | None]) -> None:
     known = parameters(sqluice.load, sqluice.write, sqluice.check, sqluice.pack, sqluice.unpack, sqluice.generate, sqluice.read, sqluice.export, sqluice.copy, sqluice.merge, sqluice.profile, sqluice.index, sqluice.recover)
     of_generate = parameters(sqluice.generate)
     of_write = parameters(sqluice.write) & parameters(sqluice.Writer, sqluice.Writer.create_table, sqluice.Writer.append)
@@ -47,7 +47,7 @@ def test_every_setting_is_called_as_the_parameter_that_sets_it(setting: str, ter
             compile(f"f({term})", setting, "eval")
 
 
-def test_a_setting_that_is_on_or_off_is_called_as_an_argument() -> None:
+def test_messages_name_a_switch_as_an_argument_with_the_value_true() -> None:
     terms = dict(TERMS)
     switches = [
         name
@@ -75,7 +75,7 @@ def test_errors_have_their_place_as_attributes(db: Path, tmp_path: Path) -> None
     assert (usage.value.kind, sqluice.TargetError.kind, sqluice.Interrupted.kind) == ("usage", "target", "interrupted")
 
 
-def test_only_an_argument_of_its_own_replaces_a_reject_file(db: Path, tmp_path: Path) -> None:
+def test_only_overwrite_reject_replaces_an_existing_reject_file(db: Path, tmp_path: Path) -> None:
     rows, reject = tmp_path / "t.csv", tmp_path / "bad.csv"
     rows.write_text("a,b\n1,2\n3\n4,5\n6,7\n")
     reject.write_text("precious")
@@ -109,7 +109,7 @@ def test_no_text_of_the_package_names_a_flag_of_the_command() -> None:
 
 
 @pytest.mark.flags_in_data
-def test_names_that_look_like_flags_are_passed_on_as_they_are(db: Path) -> None:
+def test_table_and_column_names_that_look_like_flags_are_used_unchanged(db: Path) -> None:
     with pytest.raises(sqluice.InputError, match="--append") as raised:
         sqluice.write(db, [(object(),)], "--overwrite", columns=["--append"])
     assert raised.value.column == "--append"
@@ -121,7 +121,7 @@ def test_names_that_look_like_flags_are_passed_on_as_they_are(db: Path) -> None:
         sqluice.write(db, [(1,)], "--overwrite", columns=["--append"])
 
 
-def test_upsert_into_a_table_without_a_key_says_so(db: Path) -> None:
+def test_the_error_about_an_upsert_without_a_primary_key_names_the_argument(db: Path) -> None:
     sqluice.write(db, [(1, 2)], "t", columns=["a", "b"])
     with pytest.raises(sqluice.UsageError, match="t has no PRIMARY KEY") as raised:
         sqluice.write(db, [(1, 2)], "t", if_exists="upsert")
@@ -133,7 +133,7 @@ def test_upsert_into_a_table_without_a_key_says_so(db: Path) -> None:
     assert 'if_exists="upsert"' in str(of_load.value)
 
 
-def test_a_missing_folder_is_named(db: Path, tmp_path: Path) -> None:
+def test_the_error_about_a_missing_folder_names_the_folder(db: Path, tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     for write in (
         lambda: sqluice.write(missing / "x.db", [(1,)], "t", columns=["a"]),
@@ -152,7 +152,7 @@ def test_a_missing_folder_is_named(db: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_the_name_that_sqlite_has_for_memory_is_refused(overwrite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_in_memory_is_refused_as_the_target(overwrite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for write in (
         lambda: sqluice.write(":memory:", [(1,)], "t", columns=["a"], overwrite=overwrite),
@@ -185,7 +185,7 @@ def test_file_objects_are_loaded(db: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.db", "town.csv"]
 
 
-def test_errors_name_a_file_object_by_its_own_name(db: Path, tmp_path: Path) -> None:
+def test_errors_name_a_file_object_by_its_class_and_not_by_a_temporary_path(db: Path, tmp_path: Path) -> None:
     bad = BytesIO(b"id,name\n1,a\n2\n")
     with pytest.raises(sqluice.InputError) as raised:
         sqluice.load(db, bad, table="t")
@@ -204,7 +204,7 @@ def test_errors_name_a_file_object_by_its_own_name(db: Path, tmp_path: Path) -> 
 SCHEMA = "CREATE TABLE t (id INTEGER PRIMARY KEY, age INTEGER NOT NULL)"
 
 
-def test_a_schema_is_statements_or_the_path_of_a_file(db: Path, tmp_path: Path) -> None:
+def test_the_argument_schema_takes_statements_or_the_path_of_a_file(db: Path, tmp_path: Path) -> None:
     file, rows = tmp_path / "my shop (1).sql", tmp_path / "t.csv"
     file.write_text(SCHEMA)
     rows.write_text("id,age\n1,5\n")
@@ -221,7 +221,7 @@ def test_a_schema_is_statements_or_the_path_of_a_file(db: Path, tmp_path: Path) 
         sqluice.generate(db, "CREATE TABLEAU t (a)", rows=1)
 
 
-def test_tpch_has_a_scale(db: Path) -> None:
+def test_the_preset_tpch_needs_a_scale_and_the_preset_user_refuses_one(db: Path) -> None:
     sqluice.generate(db, preset="tpch", scale=0.01)
     with closing(sqlite3.connect(db)) as connection:
         assert connection.execute("SELECT count(*) FROM orders").fetchone() == (15_000,)
@@ -235,7 +235,7 @@ def test_tpch_has_a_scale(db: Path) -> None:
 WITH_NUL = "a\0b"
 
 
-def test_a_name_of_a_column_with_a_nul_is_refused_on_every_way_in(db: Path, tmp_path: Path) -> None:
+def test_a_column_name_with_a_nul_is_refused_for_every_kind_of_data(db: Path, tmp_path: Path) -> None:
     pa, pd, pl, np = need("pyarrow"), need("pandas"), need("polars"), need("numpy")
     parquet, arrow = tmp_path / "x.parquet", tmp_path / "x.arrow"
     table = pa.table({WITH_NUL: [1]})
@@ -283,7 +283,7 @@ def refused_for_nul(write: Callable[[], Any]) -> None:
     assert raised.value.column in (WITH_NUL, "s") and raised.value.hint == "rename it"
 
 
-def test_errors_of_arrow_name_the_column_and_hint_only_at_parameters_of_write(db: Path) -> None:
+def test_errors_about_arrow_data_name_the_column_and_only_parameters_of_write(db: Path) -> None:
     pa = need("pyarrow")
     of_write = parameters(sqluice.write)
     cases: list[tuple[Any, dict[str, Any]]] = [

@@ -1,4 +1,4 @@
-"""Lists, dicts and arrays as JSON, and dates and durations that SQLite has no text for."""
+"""Lists, dicts and arrays are stored as JSON. Dates and durations that cannot be stored exactly are errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_nested_arrow_values_are_stored_as_valid_json(db: Path, data: st.DataObj
     assert query(db, "SELECT count(*) FROM t WHERE a IS NOT NULL AND NOT json_valid(a) OR NOT json_valid(b) OR NOT json_valid(c)") == [(0,)]
 
 
-def test_nested_values_follow_the_rules_of_the_json_text(db: Path) -> None:
+def test_each_kind_of_value_within_lists_and_dicts_has_its_json_text(db: Path) -> None:
     np = need("numpy")
     when = datetime.datetime(2024, 2, 29, 1, 2, 3)
     cases = [
@@ -88,7 +88,7 @@ def test_nested_values_follow_the_rules_of_the_json_text(db: Path) -> None:
     assert query(db, "SELECT a FROM t") == [(expected,) for _, expected in cases]
 
 
-def test_not_a_number_is_null_wherever_it_is(db: Path) -> None:
+def test_nan_and_missing_values_of_every_library_are_stored_as_null(db: Path) -> None:
     np, pd = need("numpy"), need("pandas")
     row = (math.nan, decimal.Decimal("NaN"), np.float32("nan"), pd.NaT, pd.NA, np.datetime64("NaT"), np.timedelta64("NaT"))
     sqluice.write(db, [row], "t", columns=list("abcdefg"))
@@ -100,7 +100,7 @@ TOO_FAR = ["10000-01-01", "-0001-12-31"]
 
 @pytest.mark.parametrize("text", TOO_FAR)
 @pytest.mark.parametrize("unit", ["D", "s", "us"])
-def test_a_date_beyond_the_years_of_four_digits_is_an_error_with_its_place(db: Path, unit: str, text: str) -> None:
+def test_a_date_outside_the_years_0_to_9999_is_an_error_with_row_and_column(db: Path, unit: str, text: str) -> None:
     np, pd = need("numpy"), need("pandas")
     count = 40_000
     moments = np.full(count, "2024-02-29", f"M8[{unit}]")
@@ -121,7 +121,7 @@ def test_a_date_beyond_the_years_of_four_digits_is_an_error_with_its_place(db: P
     assert not db.exists()
 
 
-def test_the_first_and_the_last_year_are_stored(db: Path) -> None:
+def test_dates_in_the_years_0_and_9999_are_stored(db: Path) -> None:
     np = need("numpy")
     array = np.array([("0000-01-01", "9999-12-31T23:59:59", "3000-01-01")], [("a", "M8[D]"), ("b", "M8[s]"), ("c", "M8[us]")])
     sqluice.write(db, array, "t")
@@ -130,7 +130,7 @@ def test_the_first_and_the_last_year_are_stored(db: Path) -> None:
     assert query(db, "SELECT substr(a, 1, 10) FROM u") == [("0000-01-01",)]
 
 
-def test_a_duration_is_not_cut_to_microseconds(db: Path) -> None:
+def test_a_duration_that_is_no_whole_number_of_microseconds_is_refused(db: Path) -> None:
     np, pd = need("numpy"), need("pandas")
     for span in (np.timedelta64(2_001, "ns"), pd.Timedelta(2_001, "ns")):
         with pytest.raises(sqluice.InputError, match="row 1, column a.*microseconds"):

@@ -71,7 +71,7 @@ def dump(path: Path) -> list[str]:
 
 @contextlib.contextmanager
 def refusing(reason: str) -> Iterator[None]:
-    """Returns the error that pandas raises, and SQLite's reason."""
+    """Asserts that pandas raises an error of its own, which contains SQLite's reason."""
     with warnings.catch_warnings(record=True), pytest.raises(Exception) as raised:
         yield
     error: BaseException | None = raised.value
@@ -88,7 +88,7 @@ def given_back(connection: Any) -> None:
 @pytest.mark.parametrize("journal", ["delete", "wal"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", FRAMES)
-def test_the_rows_are_those_that_pandas_stores(kind: str, way: str, journal: str, tmp_path: Path, only_quick: None) -> None:
+def test_pandas_method_stores_the_same_database_as_the_default_of_pandas(kind: str, way: str, journal: str, tmp_path: Path, only_quick: None) -> None:
     dumps = []
     for method in (None, sqluice.pandas_method):
         path = tmp_path / f"{method is None}.db"
@@ -109,7 +109,7 @@ def test_the_rows_are_those_that_pandas_stores(kind: str, way: str, journal: str
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_schema_index_and_dtypes_keep_their_meaning(way: str, tmp_path: Path, only_quick: None) -> None:
+def test_schema_index_label_and_dtypes_of_to_sql_have_the_same_effect_with_pandas_method(way: str, tmp_path: Path, only_quick: None) -> None:
     dumps = []
     types: Any = {"i": "TEXT", "r": "BLOB"} if way == "connection" else {"i": sqlalchemy.Text(), "r": sqlalchemy.Float(), "s": sqlalchemy.String(20)}
     for method in (None, sqluice.pandas_method):
@@ -141,7 +141,7 @@ def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_child.Child, "_call", call)
 
 
-def test_rows_in_a_transaction_of_the_caller_are_committed_by_the_caller(db: Path, no_child: None) -> None:
+def test_rows_written_in_a_transaction_of_the_caller_are_gone_after_a_rollback(db: Path, no_child: None) -> None:
     engine = through_engine(db)
     with engine.connect() as connection:
         connection.execute(sqlalchemy.text("CREATE TABLE mine (a)"))
@@ -150,13 +150,13 @@ def test_rows_in_a_transaction_of_the_caller_are_committed_by_the_caller(db: Pat
         assert "transaction of its own" in message
         assert connection.execute(sqlalchemy.text("SELECT count(*) FROM t")).scalar() == 10
         connection.rollback()
-    # Python begins the transaction at the first INSERT: what was created before stays.
+    # Python begins the transaction at the first INSERT, so the rollback keeps the table that was created before.
     assert query(db, "SELECT name FROM sqlite_schema") == [("mine",)]
     assert query(db, "SELECT count(*) FROM mine") == [(0,)]
     engine.dispose()
 
 
-def test_rows_in_a_savepoint_of_the_caller_are_committed_by_the_caller(db: Path, no_child: None) -> None:
+def test_rows_written_in_a_savepoint_are_stored_when_the_caller_commits(db: Path, no_child: None) -> None:
     engine = through_engine(db)
     with engine.begin() as connection, connection.begin_nested():
         assert len(warned(lambda: FRAME.to_sql("t", connection, method=sqluice.pandas_method))) == 1
@@ -164,7 +164,7 @@ def test_rows_in_a_savepoint_of_the_caller_are_committed_by_the_caller(db: Path,
     assert query(db, "SELECT count(*) FROM t") == [(10,)]
 
 
-def test_a_connection_that_pandas_commits_for_is_written_by_the_child(db: Path, only_quick: None) -> None:
+def test_rows_are_written_by_a_child_process_if_pandas_commits_the_transaction(db: Path, only_quick: None) -> None:
     engine = through_engine(db)
     with engine.connect() as connection:
         FRAME.to_sql("t", connection, method=sqluice.pandas_method)
@@ -172,7 +172,7 @@ def test_a_connection_that_pandas_commits_for_is_written_by_the_child(db: Path, 
     engine.dispose()
 
 
-def test_uncommitted_changes_of_a_connection_stay_with_its_rows(db: Path, no_child: None) -> None:
+def test_uncommitted_changes_and_new_rows_of_a_connection_are_stored_together(db: Path, no_child: None) -> None:
     FRAME.to_sql("t", connection := through_connection(db))
     connection.execute("INSERT INTO t VALUES (99, 1, 1, 'mine')")
     (message,) = warned(lambda: FRAME.to_sql("t", connection, if_exists="append", method=sqluice.pandas_method))
@@ -183,7 +183,7 @@ def test_uncommitted_changes_of_a_connection_stay_with_its_rows(db: Path, no_chi
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("chunk", [1, 3, 9, 10, 11])
-def test_rows_in_chunks_are_written_once(chunk: int, way: str, db: Path) -> None:
+def test_each_row_of_a_frame_in_chunks_is_written_once(chunk: int, way: str, db: Path) -> None:
     connection = WAYS[way](db)
     messages = warned(lambda: FRAME.to_sql("t", connection, index=False, chunksize=chunk, method=sqluice.pandas_method))
     given_back(connection)
@@ -192,7 +192,7 @@ def test_rows_in_chunks_are_written_once(chunk: int, way: str, db: Path) -> None
 
 
 @pytest.mark.parametrize("way", ["engine", "connection"])
-def test_a_database_in_memory_has_its_rows(way: str, no_child: None) -> None:
+def test_rows_are_inserted_into_a_database_in_memory_with_a_warning(way: str, no_child: None) -> None:
     connection: Any = sqlite3.connect(":memory:") if way == "connection" else sqlalchemy.create_engine("sqlite://", poolclass=sqlalchemy.StaticPool)
     (message,) = warned(lambda: FRAME.to_sql("t", connection, method=sqluice.pandas_method))
     assert "in memory" in message
@@ -214,7 +214,7 @@ def test_temporary_and_attached_databases_get_their_rows(db: Path, tmp_path: Pat
     engine.dispose()
 
 
-def test_the_ordinary_insert_reports_a_locked_file(db: Path) -> None:
+def test_a_locked_file_raises_the_error_of_pandas(db: Path) -> None:
     FRAME.to_sql("t", connection := sqlite3.connect(db, timeout=0.1))
     other = sqlite3.connect(db, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -226,7 +226,7 @@ def test_the_ordinary_insert_reports_a_locked_file(db: Path) -> None:
     assert query(db, "SELECT count(*) FROM t") == [(10,)]
 
 
-def test_a_statement_that_is_read_keeps_its_snapshot(db: Path) -> None:
+def test_rows_can_be_written_while_a_query_of_the_connection_is_being_read(db: Path) -> None:
     connection = through_connection(db)
     connection.execute("PRAGMA journal_mode = WAL")
     FRAME.to_sql("t", connection, method=sqluice.pandas_method)
@@ -240,7 +240,7 @@ def test_a_statement_that_is_read_keeps_its_snapshot(db: Path) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_rows_that_the_child_refuses_raise_the_error_of_pandas(way: str, tmp_path: Path) -> None:
+def test_rows_that_violate_a_constraint_raise_the_error_of_pandas(way: str, tmp_path: Path) -> None:
     rows = []
     for method in (None, sqluice.pandas_method):
         path = tmp_path / f"{method is None}.db"
@@ -256,7 +256,7 @@ def test_rows_that_the_child_refuses_raise_the_error_of_pandas(way: str, tmp_pat
     assert rows[0] == rows[1]
 
 
-def test_functions_and_keys_of_the_connection_are_those_that_count(db: Path) -> None:
+def test_foreign_keys_and_functions_of_the_connection_apply_to_the_rows(db: Path) -> None:
     connection = through_connection(db)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.executescript("CREATE TABLE parent (id INTEGER PRIMARY KEY); CREATE TABLE t (i REFERENCES parent)")
@@ -273,7 +273,7 @@ def test_functions_and_keys_of_the_connection_are_those_that_count(db: Path) -> 
     connection.close()
 
 
-def test_a_connection_that_only_reads_writes_nothing(db: Path) -> None:
+def test_a_read_only_connection_raises_the_error_of_pandas_and_stores_nothing(db: Path) -> None:
     FRAME.to_sql("t", through := through_connection(db), index=False)
     through.close()
     connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
@@ -288,7 +288,7 @@ def test_a_connection_that_only_reads_writes_nothing(db: Path) -> None:
     assert query(db, "SELECT count(*) FROM t") == [(10,)]
 
 
-def test_values_of_unknown_classes_are_left_to_the_module(db: Path) -> None:
+def test_values_of_unknown_classes_are_converted_or_refused_by_sqlite3(db: Path) -> None:
     class Point:
         def __conform__(self, _: object) -> str:
             return "1;2"
@@ -301,7 +301,7 @@ def test_values_of_unknown_classes_are_left_to_the_module(db: Path) -> None:
     connection.close()
 
 
-def test_a_child_that_is_killed_is_an_error_and_no_row_is_inserted_twice(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_child_process_is_an_error_and_no_row_is_stored_twice(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = _pandas._chunks
 
     def killing(columns: Any, rows: int) -> Iterator[Any]:
@@ -327,7 +327,7 @@ def test_a_child_that_is_killed_is_an_error_and_no_row_is_inserted_twice(db: Pat
 @pytest.mark.parametrize(
     ("said", "is_left"), [("disk I/O error", False), ("FOREIGN KEY constraint failed", True)]
 )
-def test_a_failed_commit_is_an_error_as_the_rows_may_be_stored(
+def test_a_failed_commit_is_an_error_unless_a_foreign_key_was_the_reason(
     said: str, is_left: bool, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Failing(_child.Child):
@@ -346,7 +346,7 @@ def test_a_failed_commit_is_an_error_as_the_rows_may_be_stored(
     assert query(db, "SELECT count(*) FROM t") == [(10 if is_left else 0,)]
 
 
-def test_if_no_child_can_be_started_rows_are_inserted(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_inserted_by_pandas_if_no_child_process_can_be_started(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.frozen", True, raising=False)
     connection = through_connection(db)
     (message,) = warned(lambda: FRAME.to_sql("t", connection, method=sqluice.pandas_method))

@@ -33,7 +33,7 @@ def by_sqlite(path: Path, sql: str) -> list[tuple[Any, ...]]:
     return rows
 
 
-def test_a_table_is_what_sqlite_reads(shop: Path) -> None:
+def test_read_returns_the_rows_that_sqlite_selects(shop: Path) -> None:
     pa = need("pyarrow")
     rows = sqluice.read(shop, "item")
     for _ in range(2):
@@ -55,7 +55,7 @@ def test_columns_conditions_limits_and_queries_select_what_sqlite_selects(shop: 
     assert read(query=query) == by_sqlite(shop, query)
 
 
-def test_polars_pandas_and_duckdb_take_rows(shop: Path) -> None:
+def test_polars_pandas_and_duckdb_accept_the_result_of_read(shop: Path) -> None:
     rows = sqluice.read(shop, "item", columns=["id", "name", "price"])
     total = by_sqlite(shop, "SELECT count(*), sum(price), count(name) FROM item")[0]
     polars = need("polars")
@@ -68,14 +68,14 @@ def test_polars_pandas_and_duckdb_take_rows(shop: Path) -> None:
     assert duckdb.sql("SELECT count(*), sum(price), count(name) FROM rows").fetchall()[0] == total
 
 
-def test_dates_are_dates_on_request(shop: Path) -> None:
+def test_a_date_column_is_returned_as_dates_on_request(shop: Path) -> None:
     pa = need("pyarrow")
     table = pa.table(sqluice.read(shop, "item", columns="day", limit=1, dates=True))
     assert str(table.schema.field(0).type) == "date32[day]"
     assert table.column(0).to_pylist()[0].isoformat() == "2024-02-29"
 
 
-def test_a_value_of_another_kind_is_an_error_with_its_place_or_what_is_asked_for(shop: Path) -> None:
+def test_a_text_among_numbers_is_an_error_with_row_and_column_unless_mixed_allows_it(shop: Path) -> None:
     pa = need("pyarrow")
     with sqlite3.connect(shop) as db:
         db.execute("UPDATE item SET price = 'much' WHERE id = 40000")
@@ -89,7 +89,7 @@ def test_a_value_of_another_kind_is_an_error_with_its_place_or_what_is_asked_for
     assert (column[0].as_py(), column[39_999].as_py(), column.null_count) == (0.25, None, 1)
 
 
-def test_reads_that_are_impossible_are_errors_at_once(shop: Path, tmp_path: Path) -> None:
+def test_wrong_arguments_of_read_are_errors_before_the_first_row(shop: Path, tmp_path: Path) -> None:
     for args, message in [
         ({"table": "items"}, "did you mean item"),
         ({"table": "item", "columns": ["cost"]}, "no column cost"),
@@ -106,11 +106,11 @@ def test_reads_that_are_impossible_are_errors_at_once(shop: Path, tmp_path: Path
         sqluice.read(tmp_path / "no.db", "item")
 
 
-def test_a_reading_that_is_given_up_lets_others_write(shop: Path) -> None:
+def test_others_can_write_after_an_unfinished_reader_is_deleted(shop: Path) -> None:
     pa = need("pyarrow")
     reader = pa.RecordBatchReader.from_stream(sqluice.read(shop, "item"))
     assert reader.read_next_batch().num_rows > 0
-    # The package knows that it reads itself.
+    # An open reader of the package itself does not prevent a check.
     assert sqluice.check(shop)
     del reader
     gc.collect()
@@ -134,7 +134,7 @@ def test_a_database_is_loaded_into_another(shop: Path, tmp_path: Path) -> None:
     db.close()
 
 
-def test_a_file_appears_with_a_report(shop: Path, tmp_path: Path) -> None:
+def test_export_writes_csv_and_parquet_files_and_returns_a_report(shop: Path, tmp_path: Path) -> None:
     calls: list[tuple[Any, ...]] = []
     report = sqluice.export(shop, to=tmp_path / "item.csv", columns=["id", "name"], progress=lambda *done: calls.append(done))
     assert (report.rows, report.files[0].table, report.lets_others_commit) == (50_000, "item", False)
@@ -151,7 +151,7 @@ def test_a_file_appears_with_a_report(shop: Path, tmp_path: Path) -> None:
     assert by_sqlite(loaded, "SELECT * FROM item") == by_sqlite(shop, "SELECT * FROM item")
 
 
-def test_a_database_becomes_a_file_of_statements(shop: Path, tmp_path: Path) -> None:
+def test_export_writes_a_database_as_sql_statements(shop: Path, tmp_path: Path) -> None:
     report = sqluice.export(shop, to=tmp_path / "shop.sql")
     (file,) = report.files
     assert (file.table, file.format, file.rows) == (None, "sql", 50_000)
@@ -180,7 +180,7 @@ print(rows, size, peak() - before)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="this system does not list memory")
-def test_memory_is_that_of_a_few_batches_for_any_number_of_rows(tmp_path: Path) -> None:
+def test_reading_a_table_of_more_than_200_mib_in_batches_takes_less_memory(tmp_path: Path) -> None:
     need("pyarrow")
     sqluice.generate(tmp_path / "big.db", preset="user", rows=8_000_000)
     done = subprocess.run([sys.executable, "-c", READ_BY_BATCHES, tmp_path / "big.db"], capture_output=True, text=True, check=False)
@@ -199,7 +199,7 @@ def test_memory_is_that_of_a_few_batches_for_any_number_of_rows(tmp_path: Path) 
         ([2**62, 1], "int64", [2**62, 1]),
     ],
 )
-def test_numbers_of_a_column_without_a_type_are_floats_if_one_of_them_is(tmp_path: Path, values: list[Any], kind: str, read: list[Any]) -> None:
+def test_numbers_of_a_column_without_a_type_are_floats_if_one_is_a_float(tmp_path: Path, values: list[Any], kind: str, read: list[Any]) -> None:
     pa, pandas, polars = need("pyarrow"), need("pandas"), need("polars")
     path = tmp_path / "t.db"
     with sqlite3.connect(path) as db:

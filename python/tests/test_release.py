@@ -85,7 +85,7 @@ def test_a_second_release_needs_a_change_and_a_later_version(copy: Path) -> None
 
 
 @pytest.mark.parametrize("version", ["1.2", "v9.0.0", "9.0.0-rc1", "09.0.0", "0.0.0"])
-def test_a_version_that_is_no_later_version_changes_nothing(copy: Path, version: str) -> None:
+def test_an_invalid_or_earlier_version_is_refused_and_changes_no_file(copy: Path, version: str) -> None:
     done = release(copy, version)
     assert done.returncode != 0
     assert done.stderr.startswith("error: ")

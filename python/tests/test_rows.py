@@ -35,7 +35,7 @@ def tables(draw: st.DrawFn) -> list[tuple[Any, ...]]:
 
 
 @given(rows=tables())
-def test_any_table_of_any_values_equals_what_executemany_stores(db: Path, rows: list[tuple[Any, ...]]) -> None:
+def test_write_stores_what_executemany_stores(db: Path, rows: list[tuple[Any, ...]]) -> None:
     names = [f"c{number}" for number in range(len(rows[0]))]
     sqluice.write(db, rows, "t", columns=names, overwrite=True)
     assert stored(db) == twin(db, rows)
@@ -43,7 +43,7 @@ def test_any_table_of_any_values_equals_what_executemany_stores(db: Path, rows: 
 
 
 @given(rows=tables(), types=st.lists(st.sampled_from(["INTEGER", "TEXT", "BLOB", "NUMERIC", ""]), min_size=6, max_size=6))
-def test_types_that_are_given_convert_as_they_do_for_executemany(
+def test_values_in_columns_of_declared_types_are_converted_as_by_executemany(
     db: Path, rows: list[tuple[Any, ...]], types: list[str]
 ) -> None:
     # Versions of SQLite convert floats to different text.
@@ -55,7 +55,7 @@ def test_types_that_are_given_convert_as_they_do_for_executemany(
 
 
 @given(rows=tables())
-def test_a_value_keeps_its_class_unless_it_is_an_integer_among_floats(db: Path, rows: list[tuple[Any, ...]]) -> None:
+def test_values_keep_their_class_except_booleans_and_integers_among_floats(db: Path, rows: list[tuple[Any, ...]]) -> None:
     names = [f"c{number}" for number in range(len(rows[0]))]
     sqluice.write(db, rows, "t", columns=names, overwrite=True)
 
@@ -97,7 +97,7 @@ NAMES = ["name", "height", "founded"]
     ],
     ids=["dicts", "generator of dicts", "mappings", "dataclasses", "named tuples", "a view"],
 )
-def test_rows_that_name_their_columns_need_no_names(db: Path, make: Any) -> None:
+def test_dicts_dataclasses_and_named_tuples_need_no_argument_columns(db: Path, make: Any) -> None:
     report = sqluice.write(db, make(), "t")
     assert report.rows == 3
     assert query(db, "SELECT name, height, founded FROM t") == ROWS
@@ -111,7 +111,7 @@ def test_rows_may_be_any_sequence_in_any_iterable(db: Path, kind: Any) -> None:
         assert query(db, f"SELECT * FROM t{number}") == [tuple(row) for row in rows]
 
 
-def test_a_cursor_and_rows_of_sqlite3_bring_their_names(db: Path, tmp_path: Path) -> None:
+def test_column_names_of_a_cursor_and_of_rows_of_sqlite3_are_used(db: Path, tmp_path: Path) -> None:
     sqluice.write(db, ROWS, "t", columns=NAMES)
     with closing(sqlite3.connect(db)) as connection:
         sqluice.write(tmp_path / "a.db", connection.execute("SELECT name, founded AS year FROM t"), "t")
@@ -121,12 +121,12 @@ def test_a_cursor_and_rows_of_sqlite3_bring_their_names(db: Path, tmp_path: Path
     assert query(tmp_path / "b.db", "SELECT name, height, founded FROM t") == ROWS
 
 
-def test_missing_keys_of_dicts_are_null_and_columns_come_from_all_first_rows(db: Path) -> None:
+def test_columns_come_from_the_keys_of_several_dicts_and_missing_keys_are_null(db: Path) -> None:
     sqluice.write(db, [{"a": 1}, {"b": "x", "a": 2}, {}], "t")
     assert query(db, "SELECT a, b FROM t") == [(1, None), (2, "x"), (None, None)]
 
 
-def test_a_key_that_appears_late_is_an_error_with_its_row(db: Path) -> None:
+def test_a_new_key_in_a_late_row_is_an_error_with_row_and_column(db: Path) -> None:
     rows = itertools.chain(({"a": n} for n in range(40_000)), [{"a": 1, "zebra": 2}])
     with pytest.raises(sqluice.InputError, match="zebra") as raised:
         sqluice.write(db, rows, "t")
@@ -134,7 +134,7 @@ def test_a_key_that_appears_late_is_an_error_with_its_row(db: Path) -> None:
     assert not db.exists()
 
 
-def test_columns_chooses_keys(db: Path) -> None:
+def test_the_argument_columns_chooses_and_orders_the_keys_of_dicts(db: Path) -> None:
     sqluice.write(db, [{"a": 1, "b": 2, "c": 3}], "t", columns=["c", "a"])
     assert query(db, "SELECT * FROM t") == [(3, 1)]
 
@@ -164,7 +164,7 @@ MOMENT = datetime.datetime(2024, 2, 29, 23, 59, 59, 123)
 OSLO = datetime.timezone(datetime.timedelta(hours=2))
 
 
-def test_values_with_adapters_of_sqlite3_are_stored_by_these(db: Path) -> None:
+def test_values_with_adapters_of_sqlite3_are_stored_as_by_executemany(db: Path) -> None:
     sqlite3.register_adapter(Adapted, lambda _: "adapted")
     column = [
         MOMENT,
@@ -227,7 +227,7 @@ def test_a_value_that_can_t_be_stored_is_an_error_with_its_place_and_cause(db: P
         ([{1: 2}], "can't be the name"),
     ],
 )
-def test_rows_that_are_not_like_the_first_are_refused(db: Path, rows: list[Any], message: str) -> None:
+def test_rows_of_different_shapes_and_values_that_are_no_rows_are_refused(db: Path, rows: list[Any], message: str) -> None:
     with pytest.raises(sqluice.Error, match=message):
         sqluice.write(db, rows, "t", columns=["a", "b"] if isinstance(rows[0], tuple) else None)
     assert not db.exists()
@@ -265,7 +265,7 @@ def test_many_rows_are_stored_in_their_order(db: Path) -> None:
 
 
 @pytest.mark.parametrize("last", [(0.5, 1.0, "x"), ("a", 1.0, "x"), (1, "1.5", "x"), (1, 1.0, 7), (b"", 1.0, "x")])
-def test_a_late_value_of_another_kind_ends_a_stream_and_widens_a_list(db: Path, last: tuple[Any, ...]) -> None:
+def test_a_late_value_of_another_type_is_an_error_in_a_stream_and_stored_from_a_list(db: Path, last: tuple[Any, ...]) -> None:
     with pytest.raises(sqluice.InputError, match="does not fit this value") as raised:
         sqluice.write(db, many(last), "t", columns=["a", "b", "c"])
     assert raised.value.row == MANY + 1
@@ -276,7 +276,7 @@ def test_a_late_value_of_another_kind_ends_a_stream_and_widens_a_list(db: Path, 
     assert query(db, "SELECT a, b, c FROM t ORDER BY rowid DESC LIMIT 1") == [last]
 
 
-def test_late_integers_among_floats_and_late_nulls_are_no_other_kind(db: Path) -> None:
+def test_late_nulls_and_integers_among_floats_are_stored(db: Path) -> None:
     sqluice.write(db, many((None, 7, None)), "t", columns=["a", "b", "c"])
     assert query(db, "SELECT a, b, c FROM t ORDER BY rowid DESC LIMIT 1") == [(None, 7.0, None)]
 
@@ -288,7 +288,7 @@ def test_rows_of_large_text_and_blobs_are_all_stored(db: Path) -> None:
     assert stored(db) == twin(db, rows)
 
 
-def test_a_generator_is_never_held_whole(db: Path) -> None:
+def test_fewer_than_a_tenth_of_the_rows_of_a_generator_are_held_in_memory(db: Path) -> None:
     class Row(tuple[int, ...]):
         alive = 0
 

@@ -51,7 +51,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 PUBLIC = public()
-# `EntityStore.define` makes an `EntityType`, and the driver's job makes shards and places.
+# `EntityStore.define` makes an `EntityType`: programs do not call the class.
 MADE_ELSEWHERE = {"EntityType"}
 # The test does not look into the values that an engine has returned to the driver.
 OPAQUE = {("Job.plan", "shards"), ("Job.place", "place"), ("Job.commit", "shards"), ("Job.commit", "placed")}
@@ -151,7 +151,7 @@ def given_to(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     return function(*[arguments.pop(name) for name in starred], **arguments)
 
 
-def test_every_public_function_is_called_here(calls: dict[str, Any]) -> None:
+def test_the_calls_of_these_tests_cover_every_public_function(calls: dict[str, Any]) -> None:
     assert set(PUBLIC) - MADE_ELSEWHERE == set(calls)
 
 
@@ -182,7 +182,7 @@ def refused(call: Callable[..., Any], parameter: str, value: Any) -> sqluice.Err
 
 
 @pytest.mark.parametrize("name", sorted(set(PUBLIC) - MADE_ELSEWHERE))
-def test_an_argument_of_a_wrong_type_is_named(name: str, calls: dict[str, Callable[..., Any]]) -> None:
+def test_the_error_about_an_argument_of_a_wrong_type_names_the_argument(name: str, calls: dict[str, Callable[..., Any]]) -> None:
     for parameter, wanted in annotations(PUBLIC[name]).items():
         if takes_everything(name, parameter, wanted):
             continue
@@ -214,7 +214,7 @@ def wrong_values(parameter: str, wanted: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("name", sorted(set(PUBLIC) - MADE_ELSEWHERE))
-def test_an_argument_of_a_wrong_value_is_named(name: str, calls: dict[str, Callable[..., Any]]) -> None:
+def test_the_error_about_an_argument_of_a_wrong_value_names_the_argument(name: str, calls: dict[str, Callable[..., Any]]) -> None:
     for parameter, wanted in annotations(PUBLIC[name]).items():
         # Keys may be any integer.
         if takes_everything(name, parameter, wanted) or parameter in ("key", "keys", "bounds"):
@@ -226,7 +226,7 @@ def test_an_argument_of_a_wrong_value_is_named(name: str, calls: dict[str, Calla
             assert isinstance(error, sqluice.UsageError), (parameter, value, repr(error))
 
 
-def test_a_wrong_value_is_reported_with_those_that_are_right(db: Path) -> None:
+def test_the_error_about_a_wrong_value_names_the_accepted_values(db: Path) -> None:
     sqluice.write(db, [(1,)], "t", columns=["a"])
     for call, message in (
         (lambda: sqluice.read(db, "t", limit=-1), "limit=-1 is out of range: it must be 0 or more"),
@@ -243,11 +243,11 @@ def test_a_wrong_value_is_reported_with_those_that_are_right(db: Path) -> None:
         assert str(raised.value) == message
 
 
-# The database of a set of databases is a folder, a field has none.
+# Functions without a database: a field has none, and a set of databases is a folder.
 WITHOUT_DATABASE = {"field", "pandas_method", "read_manifest", "Hash", "Range"}
 
 
-def test_formats_are_those_of_the_command() -> None:
+def test_the_type_hints_of_formats_list_the_formats_of_the_command() -> None:
     literals = _commands.InputFormat, _commands.OutputFormat
     assert [list(typing.get_args(literal)) for literal in literals] == [sorted_as(names) for names in _sqluice.formats()]
 
@@ -282,7 +282,7 @@ OF_COMMAND = {
 
 @pytest.mark.flags_in_data
 @pytest.mark.parametrize("verb", sorted(VERBS))
-def test_arguments_are_in_the_order_of_the_command(verb: str) -> None:
+def test_positional_arguments_are_in_the_order_of_the_command_line(verb: str) -> None:
     shown = subprocess.run([sys.executable, "-m", "sqluice", verb, "--help"], capture_output=True, text=True, check=True).stdout
     usage = re.search(rf"Usage: sqluice {verb} (.*)", shown)
     assert usage is not None
@@ -310,7 +310,7 @@ def test_all_functions_call_the_parameter_for_existing_tables_if_exists() -> Non
 
 
 @pytest.mark.parametrize("name", [name for name, function in PUBLIC.items() if "if_exists" in parameters(function)])
-def test_words_for_existing_tables_have_one_meaning(name: str, tmp_path: Path) -> None:
+def test_each_value_of_if_exists_has_the_same_meaning_in_every_function(name: str, tmp_path: Path) -> None:
     db, folder = tmp_path / "t.db", tmp_path / "folder"
     folder.mkdir()
     file = folder / "t.csv"
@@ -370,7 +370,7 @@ ERRORS = (sqluice.Error, sqluice.InputError, sqluice.TargetError, sqluice.UsageE
 
 
 @pytest.mark.parametrize("kind", ERRORS)
-def test_a_traceback_says_where_an_error_can_be_imported_from(kind: type[sqluice.Error]) -> None:
+def test_a_traceback_names_an_error_by_the_public_module(kind: type[sqluice.Error]) -> None:
     assert getattr(sqluice, kind.__name__) is kind
     also = _errors.also_a(kind, TypeError)
     of_disk = _errors.of_system(kind, "m", errno.ENOSPC)
@@ -413,7 +413,7 @@ for write in (
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit on the size of files is Linux's")
-def test_a_failure_of_the_disk_is_an_error_of_the_package_and_of_the_system(db: Path) -> None:
+def test_a_disk_error_is_a_target_error_and_an_os_error(db: Path) -> None:
     subprocess.run([sys.executable, "-c", FULL, db], check=True)
     assert not db.exists()
     full = _errors.of_engine(kind="target", message="cannot write t.db", causes=["No space left on device (os error 28)"], errno=errno.ENOSPC, path="t.db")
@@ -477,7 +477,7 @@ def test_exceptions_of_the_callers_code_are_raised_unchanged(db: Path, tmp_path:
             assert raised.value is own, call
 
 
-def test_failures_of_libraries_are_errors_of_the_input(db: Path) -> None:
+def test_invalid_data_of_other_libraries_is_an_error_of_the_package(db: Path) -> None:
     pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     frame = pandas.DataFrame({"a": [1, 2]})
     with pytest.raises(sqluice.UsageError, match="columns= names 'b', which the frame does not have"):

@@ -33,7 +33,7 @@ def test_many_threads_write_many_databases(tmp_path: Path) -> None:
     assert all(sound(tmp_path / f"{number}.db") for number in range(24))
 
 
-def test_threads_that_write_one_database_run_one_after_another(db: Path) -> None:
+def test_threads_that_write_to_one_database_store_all_rows(db: Path) -> None:
     sqluice.write(db, [(0, "")], "t", columns=["a", "b"])
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: sqluice.write(db, rows(500), "t", if_exists="append", busy_timeout=60), range(8)))
@@ -57,13 +57,13 @@ print(sqluice.load(db, pipe).rows)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_other_threads_run_while_the_engine_does(db: Path, tmp_path: Path) -> None:
+def test_a_python_thread_can_feed_a_pipe_that_load_reads(db: Path, tmp_path: Path) -> None:
     # The engine waits for a thread of Python, which must not wait for the engine.
     done = subprocess.run([sys.executable, "-c", FED_BY_A_THREAD, db, tmp_path / "rows.csv"], capture_output=True, text=True, timeout=120)
     assert done.stdout == "100000\n", done.stderr
 
 
-def test_a_child_that_was_forked_writes_like_its_parent(tmp_path: Path) -> None:
+def test_a_forked_process_and_its_parent_can_write_databases(tmp_path: Path) -> None:
     sqluice.write(tmp_path / "parent.db", rows(50_000), "t", columns=["a", "b"], index="b")
     child = os.fork()
     if child == 0:
@@ -79,7 +79,7 @@ def test_a_child_that_was_forked_writes_like_its_parent(tmp_path: Path) -> None:
         assert sound(tmp_path / f"{name}.db")
 
 
-def test_a_fork_during_a_run_disturbs_neither_parent_nor_child(db: Path) -> None:
+def test_a_fork_during_a_write_disturbs_neither_process(db: Path) -> None:
     def forking() -> Any:
         for number in range(100_000):
             if number == 50_000:
@@ -119,7 +119,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("how", ["new", "generate", "append", "second", "overwrite"])
-def test_ctrl_c_ends_a_run_and_leaves_what_was_there(db: Path, how: str) -> None:
+def test_ctrl_c_ends_a_run_and_keeps_the_earlier_content_of_the_database(db: Path, how: str) -> None:
     before = None
     if how in ("append", "second", "overwrite"):
         sqluice.write(db, rows(1_000), "t", columns=["a", "b"])
@@ -139,7 +139,7 @@ def test_ctrl_c_ends_a_run_and_leaves_what_was_there(db: Path, how: str) -> None
         assert sound(db)
 
 
-def test_an_exception_of_the_rows_is_raised_and_nothing_is_left(db: Path) -> None:
+def test_an_exception_of_the_iterator_of_rows_is_raised_and_leaves_no_file(db: Path) -> None:
     class Strange(Exception):
         pass
 
@@ -152,7 +152,7 @@ def test_an_exception_of_the_rows_is_raised_and_nothing_is_left(db: Path) -> Non
     assert os.listdir(db.parent) == []
 
 
-def test_a_callback_gets_all_phases_and_may_end_the_run(db: Path, tmp_path: Path) -> None:
+def test_a_progress_callback_gets_ascending_row_counts_and_may_end_the_run(db: Path, tmp_path: Path) -> None:
     reported: list[sqluice.Progress] = []
 
     def slowly() -> Any:
@@ -177,7 +177,7 @@ def test_a_callback_gets_all_phases_and_may_end_the_run(db: Path, tmp_path: Path
     assert not (tmp_path / "b.db").exists()
 
 
-def test_a_bar_is_drawn_on_standard_error_and_cleared(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_progress_bar_is_drawn_on_standard_error_and_cleared(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # The end of even the shortest run is reported.
     sqluice.generate(db, preset="user", rows=200_000, progress=True)
     printed = capsys.readouterr()
@@ -187,7 +187,7 @@ def test_a_bar_is_drawn_on_standard_error_and_cleared(db: Path, capsys: pytest.C
     assert capsys.readouterr().err == ""
 
 
-def test_a_bar_shows_what_is_done_and_how_far_it_is() -> None:
+def test_a_progress_bar_shows_phase_percentage_and_rows() -> None:
     stream = io.StringIO()
     bar = _Bar(stream)
     bar(sqluice.Progress("write", 1_500, 0, 3_000, None))
@@ -209,7 +209,7 @@ def test_rows_are_read_on_the_calling_thread_alone(db: Path) -> None:
     assert threads == {threading.get_ident()}
 
 
-def test_rows_may_be_the_result_of_a_call_of_the_same_package(db: Path, tmp_path: Path) -> None:
+def test_the_iterator_of_rows_may_itself_call_write(db: Path, tmp_path: Path) -> None:
     def nested() -> Any:
         for number in range(3):
             yield (sqluice.write(tmp_path / f"{number}.db", rows(1_000), "t", columns=["a", "b"]).rows,)

@@ -1,4 +1,4 @@
-"""The signatures of public functions are those that the engine declares: a setting has a parameter of its name, with its default."""
+"""Each public function has a parameter, with the same default, for each setting that the engine declares for the verb of that name."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def differences(verb: str, function: Callable[..., Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
-def test_a_signature_is_that_of_the_declared_settings(verb: str) -> None:
+def test_each_function_has_a_parameter_with_the_default_of_each_declared_setting(verb: str) -> None:
     assert differences(verb, VERBS[verb]) == []
 
 
@@ -83,7 +83,7 @@ def test_every_setting_is_documented(verb: str) -> None:
     assert undocumented(verb, VERBS[verb]) == []
 
 
-def test_planted_omissions_are_found() -> None:
+def test_missing_extra_and_undocumented_parameters_are_found() -> None:
     def without_threads(db: str, *, full: bool = False) -> None: ...
 
     def with_more(db: str, *, full: bool = False, threads: int | None = None, depth: int = 3) -> None: ...

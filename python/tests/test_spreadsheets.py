@@ -76,7 +76,7 @@ def test_workbooks_of_openpyxl_are_loaded(rows: list[tuple[Any, ...]]) -> None:
             assert not isinstance(given_value, plain) or value == stored(other)
 
 
-def test_formulas_have_their_stored_values_and_others_are_refused_by_cell(tmp_path: Path) -> None:
+def test_formulas_are_loaded_as_stored_values_and_a_formula_without_one_is_refused(tmp_path: Path) -> None:
     xlsxwriter, openpyxl = need("xlsxwriter"), need("openpyxl")
     path = tmp_path / "f.xlsx"
     with xlsxwriter.Workbook(path) as book:
@@ -100,7 +100,7 @@ def test_formulas_have_their_stored_values_and_others_are_refused_by_cell(tmp_pa
     assert query(tmp_path / "g.db", "SELECT * FROM f") == [(None,)]
 
 
-def test_sheets_and_ranges_are_chosen(tmp_path: Path) -> None:
+def test_the_arguments_sheet_and_range_choose_the_loaded_cells(tmp_path: Path) -> None:
     openpyxl = need("openpyxl")
     book = openpyxl.Workbook()
     for name in ["One", "Two", "Three"]:

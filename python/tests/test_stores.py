@@ -60,14 +60,14 @@ def test_a_blob_store_reads_ranges_and_sizes_and_raises_key_errors(db: Path) -> 
     assert query(db, "PRAGMA page_size") == [(8192,)]
 
 
-def test_many_pages_of_pairs_are_in_order(db: Path) -> None:
+def test_pairs_of_a_large_blob_store_are_in_key_order(db: Path) -> None:
     blobs = {f"{number:05}": os.urandom(20_000) for number in range(300)}
     with sqluice.BlobStore(db) as store:
         store.put_many(blobs)
         assert list(store.pairs()) == sorted(blobs.items())
 
 
-def test_threads_share_a_store_and_forks_do_not(db: Path) -> None:
+def test_threads_can_share_a_blob_store_and_a_forked_process_is_refused(db: Path) -> None:
     with sqluice.BlobStore(db) as store:
         store.put_many({str(number): str(number).encode() for number in range(500)})
         with ThreadPoolExecutor(8) as pool:
@@ -89,7 +89,7 @@ people = st.fixed_dictionaries({"id": st.integers(0, 9), "age": st.one_of(st.non
 
 
 @given(batches=st.lists(st.lists(people, max_size=8), max_size=4), age=st.integers(0, 99))
-def test_entities_are_found_like_those_of_a_list(db: Path, batches: list[list[dict[str, Any]]], age: int) -> None:
+def test_an_entity_store_answers_queries_like_a_dict_of_entities(db: Path, batches: list[list[dict[str, Any]]], age: int) -> None:
     for name in (db, db.with_name("t.db-wal"), db.with_name("t.db-shm")):
         name.unlink(missing_ok=True)
     kind = sqluice.EntityStore(db).define("person", key="id", key_type=int, index={"age": "$.age", "city": "$.home.city"})
@@ -110,7 +110,7 @@ def test_entities_are_found_like_those_of_a_list(db: Path, batches: list[list[di
     assert kind.count(field("city").prefix("Os")) == 0
 
 
-def test_an_entity_keeps_the_order_of_its_members_and_must_have_its_key(db: Path) -> None:
+def test_an_entity_keeps_the_order_of_members_and_is_refused_without_a_key(db: Path) -> None:
     kind = sqluice.EntityStore(db).define("person", key="id", unique=["mail"])
     kind.write({"z": 1, "id": "ann", "a": 2.50, "mail": "x"})
     assert query(db, "SELECT value FROM person") == [('{"z":1,"id":"ann","a":2.5,"mail":"x"}',)]
@@ -125,7 +125,7 @@ def test_an_entity_keeps_the_order_of_its_members_and_must_have_its_key(db: Path
     assert kind.count() == 1 and kind.delete("ann", "nobody") == 1
 
 
-def test_entities_may_be_of_a_class(db: Path) -> None:
+def test_entities_may_be_objects_of_a_class(db: Path) -> None:
     import dataclasses
 
     @dataclasses.dataclass
@@ -143,7 +143,7 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "sqluice", *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
-def test_the_package_has_the_command_of_the_crate(db: Path, tmp_path: Path) -> None:
+def test_python_m_sqluice_runs_the_command(db: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n1,x\n")
     done = command("load", db, tmp_path / "a.csv", "--json")
     assert (done.returncode, json.loads(done.stdout)["rows"]) == (0, 1)

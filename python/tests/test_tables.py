@@ -29,7 +29,7 @@ KEYED = [(2, "b"), (1, "a"), (3, "c")]
 
 
 @pytest.mark.parametrize("make", [list, iter], ids=["list", "iterator"])
-def test_one_integer_column_as_the_key_is_the_rowid_in_any_order(db: Path, make: Any) -> None:
+def test_an_integer_primary_key_is_the_rowid_whatever_the_order_of_rows(db: Path, make: Any) -> None:
     numbers = list(range(50_000))
     random.Random(1).shuffle(numbers)
     rows = [(number, str(number)) for number in numbers]
@@ -39,7 +39,7 @@ def test_one_integer_column_as_the_key_is_the_rowid_in_any_order(db: Path, make:
 
 
 @pytest.mark.parametrize("make", [list, iter], ids=["list", "iterator"])
-def test_null_as_a_rowid_means_the_next_rowid(db: Path, make: Any) -> None:
+def test_null_as_an_integer_primary_key_becomes_the_next_rowid(db: Path, make: Any) -> None:
     rows = [(5, "a"), (None, "b"), (2, "c"), (None, "d")]
     sqluice.write(db, make(rows), "t", columns=["id", "s"], primary_key="id")
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -74,7 +74,7 @@ def test_a_column_that_the_rows_do_not_have_is_refused(db: Path, arguments: dict
 
 
 @pytest.mark.parametrize("declaration", ["TEXT, c INT", "TEXT); CREATE TABLE u (a", "GENERATED ALWAYS AS (1)", "("])
-def test_a_declared_type_with_anything_else_is_refused(db: Path, declaration: str) -> None:
+def test_a_declared_type_with_further_sql_is_refused(db: Path, declaration: str) -> None:
     with pytest.raises(sqluice.UsageError):
         sqluice.write(db, [(1, 2)], "t", columns=["a", "b"], schema={"a": declaration})
     assert not db.exists()
@@ -94,7 +94,7 @@ def test_statements_declare_the_table_with_its_indexes_and_views(db: Path) -> No
     assert raised.value.file == "schema"
 
 
-def test_an_existing_table_is_not_touched_unless_requested(db: Path) -> None:
+def test_a_write_into_an_existing_table_is_an_error_by_default(db: Path) -> None:
     sqluice.write(db, KEYED, "t", columns=["id", "s"])
     with pytest.raises(sqluice.TargetError, match="already has a table t") as raised:
         sqluice.write(db, [(9, "z")], "t")
@@ -138,7 +138,7 @@ def test_replace_gives_a_table_other_rows_and_keeps_its_indexes(db: Path) -> Non
 
 
 @given(old=st.dictionaries(st.integers(0, 9), st.text("ab")), new=st.lists(st.tuples(st.integers(0, 9), st.text("ab"))), text=st.booleans())
-def test_upsert_does_what_sqlite_s_upsert_does(db: Path, old: dict[int, str], new: list[tuple[int, str]], text: bool) -> None:
+def test_upsert_updates_the_given_columns_of_existing_rows_and_inserts_others(db: Path, old: dict[int, str], new: list[tuple[int, str]], text: bool) -> None:
     kind = "TEXT" if text else "INTEGER"
     db.unlink(missing_ok=True)
     run(db, f"CREATE TABLE t (id {kind} PRIMARY KEY, s TEXT, kept TEXT DEFAULT 'k')")
@@ -152,7 +152,7 @@ def test_upsert_does_what_sqlite_s_upsert_does(db: Path, old: dict[int, str], ne
     assert found == wanted
 
 
-def test_upsert_takes_the_primary_key_of_the_table_and_makes_a_table_that_is_not_there(db: Path) -> None:
+def test_upsert_uses_the_primary_key_of_the_table_and_creates_a_missing_table(db: Path) -> None:
     sqluice.write(db, KEYED, "t", columns=["id", "s"], primary_key="id", if_exists="upsert")
     sqluice.write(db, [(1, "changed"), (4, "d")], "t", if_exists="upsert")
     assert content(db) == [(1, "changed"), (2, "b"), (3, "c"), (4, "d")]
@@ -161,7 +161,7 @@ def test_upsert_takes_the_primary_key_of_the_table_and_makes_a_table_that_is_not
 
 
 @given(rows=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30), rule=st.sampled_from(["ignore", "replace"]))
-def test_conflicts_are_decided_as_sqlite_decides_them(db: Path, rows: list[tuple[int, int]], rule: Any) -> None:
+def test_on_conflict_keeps_the_rows_that_insert_or_ignore_and_insert_or_replace_keep(db: Path, rows: list[tuple[int, int]], rule: Any) -> None:
     for make in (list, iter):
         sqluice.write(db, make(rows), "t", columns=["a", "b"], schema={"a": "INTEGER", "b": "INTEGER"}, primary_key="a", unique="b", on_conflict=rule, overwrite=True)
         with closing(sqlite3.connect(":memory:")) as connection:
@@ -172,7 +172,7 @@ def test_conflicts_are_decided_as_sqlite_decides_them(db: Path, rows: list[tuple
 
 @pytest.mark.parametrize("make", [list, iter], ids=["list", "iterator"])
 @pytest.mark.parametrize("arguments", [{"primary_key": "id"}, {"unique": "id"}, {"primary_key": "id", "without_rowid": True}])
-def test_a_repeated_key_ends_the_run_and_both_rows_are_reported(db: Path, make: Any, arguments: dict[str, Any]) -> None:
+def test_the_error_about_a_repeated_key_names_both_rows_or_the_rowid(db: Path, make: Any, arguments: dict[str, Any]) -> None:
     with pytest.raises(sqluice.InputError, match=r"UNIQUE constraint failed: t.id.*(rows 2 and 4|rowid 2 twice)"):
         sqluice.write(db, make([(1, "a"), (2, "b"), (3, "c"), (2, "d")]), "t", columns=["id", "s"], **arguments)
     assert not db.exists()
@@ -190,7 +190,7 @@ def test_a_value_that_the_table_refuses_is_reported_with_its_row(db: Path) -> No
     assert not db.exists()
 
 
-def test_overwrite_replaces_the_whole_database_or_leaves_it(db: Path) -> None:
+def test_overwrite_replaces_the_whole_database_unless_the_write_fails(db: Path) -> None:
     sqluice.write(db, KEYED, "old", columns=["id", "s"])
     with pytest.raises(sqluice.InputError):
         sqluice.write(db, [(1,), (object(),)], "t", columns=["a"], overwrite=True)
@@ -200,13 +200,13 @@ def test_overwrite_replaces_the_whole_database_or_leaves_it(db: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"if_exists": "perhaps"}, {"on_conflict": "x"}, {"page_size": 1000}, {"busy_timeout": -1}, {"threads": 0}, {"memory": 1}, {"decimal": "x"}])
-def test_an_argument_that_makes_no_sense_is_refused(db: Path, arguments: dict[str, Any]) -> None:
+def test_an_invalid_argument_is_refused_and_no_file_is_created(db: Path, arguments: dict[str, Any]) -> None:
     with pytest.raises(sqluice.UsageError):
         sqluice.write(db, [(1,)], "t", columns=["a"], **arguments)
     assert not db.exists()
 
 
-def test_the_same_rows_make_the_same_file_whatever_the_threads_and_the_shape(db: Path, tmp_path: Path) -> None:
+def test_the_same_rows_give_the_same_checksum_for_any_number_of_threads_as_list_or_iterator(db: Path, tmp_path: Path) -> None:
     rows = [(n % 1000, f"text {n}", n / 3) for n in range(100_000)]
     sums = set()
     for number, (threads, make) in enumerate(itertools.product([1, 2, 5], [list, iter])):

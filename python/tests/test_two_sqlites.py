@@ -81,7 +81,7 @@ def refused(call: Callable[[], object]) -> None:
         call()
 
 
-# Each way into a database, for one that `sqlite3` has open.
+# Calls of each function that opens a database, here one that `sqlite3` has open.
 DOORS: dict[str, Callable[[Path, Path], Any]] = {
     "write": lambda db, folder: sqluice.write(db, [(2, "b")], "there", if_exists="append", columns=["id", "s"]),
     "write Arrow": lambda db, folder: sqluice.write(db, pyarrow.table({"a": [1]}), "arrow"),
@@ -120,7 +120,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(not os.path.exists("/proc/locks"), reason="this system does not list locks")
 @pytest.mark.parametrize("door", DOORS)
-def test_a_file_that_another_library_has_open_is_not_opened_here(door: str, host: sqlite3.Connection, db: Path, folder: Path) -> None:
+def test_a_file_that_another_sqlite_library_has_open_is_not_opened_in_this_process(door: str, host: sqlite3.Connection, db: Path, folder: Path) -> None:
     before = locks(db), descriptors(db)
     assert before[0] and before[1]
     result = DOORS[door](db, folder)
@@ -135,7 +135,7 @@ def test_a_file_that_another_library_has_open_is_not_opened_here(door: str, host
     assert (9, "z") in query(db, "SELECT * FROM there") and sound(db)
 
 
-def test_an_unpacked_archive_and_stores_are_opened_by_the_child(db: Path, tmp_path: Path, folder: Path) -> None:
+def test_unpack_and_stores_do_not_open_the_file_in_this_process(db: Path, tmp_path: Path, folder: Path) -> None:
     sqluice.pack(db, folder / "files")
     host = sqlite3.connect(db)
     host.execute("PRAGMA journal_mode = WAL")
@@ -196,7 +196,7 @@ def test_files_that_the_package_has_open_are_not_taken_for_another_library(db: P
     assert descriptors(db) == []
 
 
-def test_a_stream_of_rows_is_the_package_itself_until_it_is_released(db: Path) -> None:
+def test_a_file_counts_as_open_by_the_package_until_the_reader_is_released(db: Path) -> None:
     sqluice.write(db, ((n,) for n in range(100_000)), "t", columns=["a"])
     reader = pyarrow.RecordBatchReader.from_stream(sqluice.read(db, "t"))
     reader.read_next_batch()
@@ -208,7 +208,7 @@ def test_a_stream_of_rows_is_the_package_itself_until_it_is_released(db: Path) -
 
 
 @pytest.mark.parametrize("through", ["link", "hard link"])
-def test_another_name_of_the_file_is_the_same_file(through: str, host: sqlite3.Connection, db: Path, tmp_path: Path) -> None:
+def test_a_link_to_an_open_file_is_recognised_as_the_same_file(through: str, host: sqlite3.Connection, db: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     other.symlink_to(db) if through == "link" else other.hardlink_to(db)
     assert _open_files.is_open_elsewhere(other)
@@ -256,7 +256,7 @@ UNNAMED = ["tuples", "a generator", "lists", "mixed kinds", "a kind that changes
 
 
 @pytest.mark.parametrize("kind", DATA)
-def test_the_child_stores_what_this_process_stores(kind: str, db: Path, tmp_path: Path) -> None:
+def test_a_child_process_stores_the_same_rows_as_this_process(kind: str, db: Path, tmp_path: Path) -> None:
     columns = list("abcde") if kind in UNNAMED else None
     plain, beside = tmp_path / "plain.db", tmp_path / "beside.db"
     host = sqlite3.connect(beside)
@@ -270,13 +270,13 @@ def test_the_child_stores_what_this_process_stores(kind: str, db: Path, tmp_path
     host.close()
 
 
-def test_rows_without_names_have_those_of_the_table(db: Path, host: sqlite3.Connection) -> None:
+def test_rows_without_column_names_take_those_of_the_existing_table(db: Path, host: sqlite3.Connection) -> None:
     # The package asks for the names of columns while it reads the rows.
     assert sqluice.write(db, [(2, "b"), (3, "c")], "there", if_exists="append").rows == 2
     assert query(db, "SELECT * FROM there") == [(1, "a"), (2, "b"), (3, "c")]
 
 
-def test_an_adapter_of_this_process_converts_values(db: Path, host: sqlite3.Connection) -> None:
+def test_an_adapter_registered_in_this_process_converts_values_for_the_child_process(db: Path, host: sqlite3.Connection) -> None:
     sqlite3.register_adapter(Color, lambda color: f"color {color.value}")
     try:
         sqluice.write(db, [(Color.RED,)], "t", columns=["a"])
@@ -295,7 +295,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("rows", REFUSED.values(), ids=REFUSED)
-def test_an_error_of_the_child_is_that_of_this_process(rows: Any, db: Path, tmp_path: Path, host: sqlite3.Connection) -> None:
+def test_a_child_process_gives_the_same_errors_as_this_process(rows: Any, db: Path, tmp_path: Path, host: sqlite3.Connection) -> None:
     errors = []
     for path in (tmp_path / "plain.db", db):
         with pytest.raises(sqluice.Error) as raised:
@@ -305,7 +305,7 @@ def test_an_error_of_the_child_is_that_of_this_process(rows: Any, db: Path, tmp_
     assert query(db, "SELECT name FROM sqlite_schema") == [("there",)]
 
 
-def test_an_exception_of_the_rows_is_raised_and_the_database_is_as_it_was(db: Path, host: sqlite3.Connection) -> None:
+def test_an_exception_of_the_iterator_is_raised_and_the_child_process_stores_nothing(db: Path, host: sqlite3.Connection) -> None:
     class Strange(Exception):
         pass
 
@@ -318,7 +318,7 @@ def test_an_exception_of_the_rows_is_raised_and_the_database_is_as_it_was(db: Pa
     assert query(db, "SELECT name FROM sqlite_schema") == [("there",)]
 
 
-def test_progress_is_reported_and_may_end_the_run(db: Path, host: sqlite3.Connection) -> None:
+def test_a_progress_callback_gets_row_counts_of_the_child_process_and_may_end_the_run(db: Path, host: sqlite3.Connection) -> None:
     seen: list[sqluice.Progress] = []
 
     def slowly() -> Iterator[Any]:
@@ -338,7 +338,7 @@ def test_progress_is_reported_and_may_end_the_run(db: Path, host: sqlite3.Connec
     assert query(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'") == [(0,)]
 
 
-def test_rows_of_a_cursor_of_this_thread_go_to_the_same_database(db: Path, host: sqlite3.Connection) -> None:
+def test_rows_of_a_sqlite3_cursor_can_be_written_to_the_same_database(db: Path, host: sqlite3.Connection) -> None:
     host.executemany("INSERT INTO there VALUES (?, ?)", ((n, f"text {n}") for n in range(2, 10_000)))
     host.commit()
     # The cursor keeps its snapshot while the child commits.
@@ -346,7 +346,7 @@ def test_rows_of_a_cursor_of_this_thread_go_to_the_same_database(db: Path, host:
     assert query(db, "SELECT * FROM there EXCEPT SELECT * FROM copy") == []
 
 
-def test_a_locked_database_is_waited_for_and_then_an_error(db: Path, host: sqlite3.Connection) -> None:
+def test_a_locked_database_is_an_error_after_the_busy_timeout(db: Path, host: sqlite3.Connection) -> None:
     host.execute("BEGIN IMMEDIATE")
     with pytest.raises(sqluice.TargetError):
         sqluice.write(db, [(1,)], "t", columns=["a"], busy_timeout=0.1)
@@ -357,7 +357,7 @@ def test_a_locked_database_is_waited_for_and_then_an_error(db: Path, host: sqlit
     assert query(db, "SELECT count(*) FROM there") == [(2,)]
 
 
-def test_threads_write_beside_an_open_connection(db: Path, host: sqlite3.Connection) -> None:
+def test_threads_can_write_while_sqlite3_has_the_database_open(db: Path, host: sqlite3.Connection) -> None:
     def one(number: int) -> None:
         sqluice.write(db, [(number, n) for n in range(1_000)], f"t{number}", columns=["a", "b"], busy_timeout=120)
 
@@ -389,7 +389,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill"])
-def test_a_run_that_is_ended_leaves_what_was_there(how: signal.Signals, db: Path, host: sqlite3.Connection) -> None:
+def test_an_interrupted_or_killed_run_leaves_the_database_as_it_was(how: signal.Signals, db: Path, host: sqlite3.Connection) -> None:
     host.close()
     process = subprocess.Popen([sys.executable, "-c", KILLED, db], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
@@ -406,7 +406,7 @@ def test_a_run_that_is_ended_leaves_what_was_there(how: signal.Signals, db: Path
     assert sqluice.write(db, [(1,)], "t", columns=["a"], busy_timeout=60).rows == 1
 
 
-def test_a_child_that_is_killed_is_an_error(db: Path, host: sqlite3.Connection) -> None:
+def test_a_killed_child_process_is_an_error(db: Path, host: sqlite3.Connection) -> None:
     with _open_files.used(db) as native:
 
         def kill(*_: Any) -> None:
@@ -427,7 +427,7 @@ def test_if_no_child_can_be_started_the_file_is_refused(
     assert sqluice.write(db, [(1,)], "t", columns=["a"]).rows == 1
 
 
-def test_a_writer_whose_rows_wait_here_refuses_a_file_that_was_opened_since(db: Path) -> None:
+def test_a_writer_refuses_to_commit_to_a_file_that_sqlite3_opened_after_the_first_rows(db: Path) -> None:
     sqluice.write(db, [(1,)], "there", columns=["a"])
     made = sqluice.Writer(db)
     made.append([(1,)], "t", columns=["a"])
@@ -439,7 +439,7 @@ def test_a_writer_whose_rows_wait_here_refuses_a_file_that_was_opened_since(db: 
     assert made.commit().rows == 2
 
 
-def test_a_forked_process_leaves_the_child_of_its_parent_alone(db: Path, host: sqlite3.Connection) -> None:
+def test_a_forked_process_does_not_end_the_child_process_of_its_parent(db: Path, host: sqlite3.Connection) -> None:
     with _open_files.used(db) as native:
         child = os.fork()
         if child == 0:
@@ -449,7 +449,7 @@ def test_a_forked_process_leaves_the_child_of_its_parent_alone(db: Path, host: s
         assert json.loads(native.check(os.fspath(db), {"full": False}, None))["problems"] == []
 
 
-def test_a_child_ends_though_a_forked_process_holds_its_pipe(db: Path, host: sqlite3.Connection) -> None:
+def test_a_child_process_ends_although_a_forked_process_has_inherited_the_pipe(db: Path, host: sqlite3.Connection) -> None:
     with _open_files.used(db) as native:
         forked = os.fork()
         if forked == 0:
@@ -461,7 +461,7 @@ def test_a_child_ends_though_a_forked_process_holds_its_pipe(db: Path, host: sql
     os.waitpid(forked, 0)
 
 
-def test_children_end_and_leave_no_descriptors(db: Path, host: sqlite3.Connection) -> None:
+def test_child_processes_end_and_leave_no_open_descriptors(db: Path, host: sqlite3.Connection) -> None:
     before = set(os.listdir("/dev/fd"))
     for number in range(3):
         sqluice.write(db, [(1,)], f"t{number}", columns=["a"])
@@ -474,7 +474,7 @@ def test_children_end_and_leave_no_descriptors(db: Path, host: sqlite3.Connectio
         os.waitpid(-1, os.WNOHANG)
 
 
-def test_the_child_needs_little_of_the_package() -> None:
+def test_the_child_process_imports_few_modules_of_the_package() -> None:
     # It starts several times as fast without the rest.
     code = _child._PROGRAM.replace("serve(sys.argv[2:])", "print(sorted(m for m in sys.modules if m.startswith('sqluice')))")
     done = subprocess.run(
@@ -483,7 +483,7 @@ def test_the_child_needs_little_of_the_package() -> None:
     assert done.stdout == "['sqluice', 'sqluice._child', 'sqluice._errors', 'sqluice._sqluice']\n"
 
 
-def test_a_use_that_the_garbage_collector_ends_during_another_blocks_nothing(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_garbage_collection_while_open_files_are_listed_does_not_block(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Holder:
         pass
 

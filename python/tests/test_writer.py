@@ -39,7 +39,7 @@ def test_appended_rows_equal_those_of_executemany(db: Path, rows: list[tuple[Any
     assert stored(db) == twin(db, both)
 
 
-def test_an_exception_leaves_nothing(db: Path) -> None:
+def test_an_exception_leaves_the_database_unchanged(db: Path) -> None:
     sqluice.write(db, [(1,)], "old", columns=["a"])
     before = db.read_bytes()
     with pytest.raises(ZeroDivisionError), sqluice.Writer(db) as writer:
@@ -64,7 +64,7 @@ def test_existing_tables_get_rows_and_new_ones_are_made(db: Path) -> None:
         writer.append([(2, "b")], "old")
 
 
-def test_arrow_data_waits_in_the_spool_as_arrow(db: Path) -> None:
+def test_a_table_of_a_writer_takes_arrow_data_or_rows_but_not_both(db: Path) -> None:
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     table = pa.table({"id": [3, 1, 2], "s": pa.array(["c", "a", "b"]).dictionary_encode()})
     with sqluice.Writer(db) as writer:

@@ -1,5 +1,5 @@
-"""Each example has a page, an excerpt of real data and a place in the index. That its commands print what its page shows is tested with all
-other pages (test_pages.py).
+"""Each example has a page, an excerpt of real data and a place in the index. test_pages.py runs the commands of all pages, also those of
+examples, and compares their output.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_there_are_ten_examples_and_their_pages_are_run() -> None:
     assert {INDEX, *(folder / "README.md" for folder in FOLDERS)} <= set(PAGES)
 
 
-def test_excerpts_are_small() -> None:
+def test_the_excerpts_have_less_than_100_kb_together() -> None:
     files = [file for folder in FOLDERS for file in folder.iterdir()]
     assert all(file.is_file() for file in files)
     assert sum(file.stat().st_size for file in files if file.name != "README.md") < EXCERPTS_BYTES_MAX
@@ -73,12 +73,12 @@ def test_every_file_of_an_excerpt_is_loaded_by_the_command_of_its_page(folder: P
 
 
 @examples
-def test_the_whole_and_the_excerpt_have_the_same_flags(folder: Path) -> None:
+def test_the_commands_for_the_whole_data_set_and_the_excerpt_have_the_same_flags(folder: Path) -> None:
     whole, part = loads(folder / "README.md")
     assert flags(whole) == flags(part)
 
 
-def test_the_index_lists_each_page_with_its_rows_and_the_beginning_of_its_command() -> None:
+def test_the_index_lists_each_example_with_row_count_and_the_beginning_of_the_command() -> None:
     listed = [cells(line) for line in INDEX.read_text().splitlines() if line.startswith("| [")]
     assert [row[0].split("]")[0] for row in listed] == [f"[{folder.name}" for folder in FOLDERS]
     for folder, (data_set, _, rows, command) in zip(FOLDERS, listed, strict=True):

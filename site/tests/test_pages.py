@@ -38,21 +38,21 @@ def test_a_block_that_is_not_run_has_one_of_the_known_reasons() -> None:
     assert not others
 
 
-def test_the_reference_is_what_the_command_prints() -> None:
+def test_the_reference_pages_match_what_the_command_prints() -> None:
     made = subprocess.run([sys.executable, ROOT / "site" / "reference.py", "--check"], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
 
 
-def test_the_picture_of_a_terminal_shows_what_the_page_shows() -> None:
+def test_the_picture_of_a_terminal_is_up_to_date() -> None:
     assert PICTURE.read_text() == picture(), "run `tools/docs update`"
 
 
-def test_charts_show_what_the_tables_say() -> None:
+def test_charts_are_up_to_date_with_the_tables_of_measurements() -> None:
     for chart, drawing in charts.pictures(charts.MEASURED.read_text()).items():
         assert (IMAGES / f"{chart}.svg").read_text() == drawing, f"{chart}: run `tools/docs update`"
 
 
-def test_a_bar_is_as_long_as_its_time_and_has_the_figure_of_its_row() -> None:
+def test_bars_of_a_chart_are_proportional_to_the_times_of_the_table() -> None:
     text = charts.MEASURED.read_text()
     cells = {cell.split(" ")[0] for table in charts.tables(text) for row in table for cell in row}
     for chart in charts.CHARTS:
@@ -67,7 +67,7 @@ def test_a_bar_is_as_long_as_its_time_and_has_the_figure_of_its_row() -> None:
         assert 'class="ours"' in drawing and 'class="others"' in drawing
 
 
-def test_a_chart_follows_its_table_and_a_table_that_is_gone_is_noticed() -> None:
+def test_bars_of_a_chart_come_from_the_table_and_a_missing_table_is_an_error() -> None:
     table = "| job | seconds: median | memory |\n|---|---|---|\n| `sqluice load` | 0.50 (0.4..0.6) | 1 |\n| `other` | 1,000 | 2 |\n"
     chart = charts.Chart("x", "X", "job", {"`sqluice load`": None, "`other`": "the other"})
     assert [(bar.label, bar.seconds, bar.figure, bar.ours) for bar in charts.bars(chart, table)] == [("sqluice load", 0.5, "0.50 s", True), ("the other", 1000, "1,000 s", False)]
@@ -83,7 +83,7 @@ def test_all_drawings_have_the_same_style() -> None:
         assert STYLE in path.read_text(), path.name
 
 
-def test_every_link_of_the_readmes_leads_somewhere() -> None:
+def test_relative_links_of_the_readmes_name_existing_files() -> None:
     for page in [ROOT / "README.md", ROOT / "python/README.md", *EXAMPLES.rglob("*.md")]:
         for target in re.findall(r"(?:\]\(|src=\")([^)#\"]+)", page.read_text()):
             assert target.startswith("https://") or (page.parent / target).exists(), f"{name(page)}: {target}"
@@ -118,7 +118,7 @@ def test_a_command_that_fails_is_noticed_unless_the_page_says_so(tmp_path: Path)
     assert page_of(tmp_path, "<!-- fails -->\n```console\n$ true\n$ false\n```\n").wrong == []
 
 
-def test_files_of_a_page_exist_for_its_commands(tmp_path: Path) -> None:
+def test_a_titled_block_of_a_page_becomes_a_file_for_the_commands(tmp_path: Path) -> None:
     text = 'Text:\n\n    ```csv title="a/x.csv"\n    id\n    1\n    ```\n\n```console\n$ cat a/x.csv |\n> tail -n 1\n1\n```\n'
     assert page_of(tmp_path, text).wrong == []
 
@@ -141,5 +141,5 @@ def test_wrong_sql_and_blocks_of_no_known_kind_are_noticed(tmp_path: Path) -> No
         ("", "a", False),
     ],
 )
-def test_times_and_what_is_left_out_may_differ_and_nothing_else(shown: str, printed: str, same: bool) -> None:
+def test_outputs_agree_if_only_times_spaces_and_left_out_lines_differ(shown: str, printed: str, same: bool) -> None:
     assert agree(shown.splitlines(), printed.splitlines()) == same

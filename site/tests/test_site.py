@@ -63,7 +63,7 @@ def foreign(requests: list[str], own: str) -> list[str]:
 
 
 @pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
-def test_every_page_fits_the_screen_and_asks_the_network_for_nothing(chromium: Browser, screen: tuple[int, int]) -> None:
+def test_every_page_fits_the_screen_and_makes_no_request_to_the_network(chromium: Browser, screen: tuple[int, int]) -> None:
     assert len(site_pages()) > 25
     chromium.screen(*screen)
     scrolling = {}
@@ -76,7 +76,7 @@ def test_every_page_fits_the_screen_and_asks_the_network_for_nothing(chromium: B
         wide = "[...document.querySelectorAll('article *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('pre, .md-typeset__scrollwrap, .highlight, .tabbed-labels, .md-clipboard, .headerlink, p:has(> img, > svg)')).map(e => e.outerHTML.slice(0, 120))"
         assert chromium.value("document.documentElement.scrollWidth") <= screen[0], (name, chromium.value(wide))
         assert chromium.value(wide) == [], name
-        # Text has a readable size and contrast.
+        # Text has a readable size, and the page has some.
         assert chromium.value("parseFloat(getComputedStyle(document.querySelector('article p, article li, article td, article')).fontSize)") >= 12, name
         assert chromium.value("document.querySelector('article').innerText.length") > 100, name
         blocks_wide, lines = code_that_is_cut_off(chromium)
@@ -89,7 +89,7 @@ def test_every_page_fits_the_screen_and_asks_the_network_for_nothing(chromium: B
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
-def test_pages_are_photographed_with_text_that_stands_out(chromium: Browser, screen: tuple[int, int], dark: bool) -> None:
+def test_text_of_pages_has_enough_contrast_in_light_and_dark_mode(chromium: Browser, screen: tuple[int, int], dark: bool) -> None:
     chromium.screen(*screen, dark=dark)
     for page in PICTURED:
         chromium.open((SITE / f"{page}.html").as_uri())
@@ -118,7 +118,7 @@ def code_that_is_cut_off(chromium: Browser) -> tuple[int, list[str]]:
     return scrolling, chromium.value("[...document.querySelectorAll('article pre .line:not(.drawn)')].filter(line => line.scrollWidth > line.clientWidth + 1).map(line => line.innerText)")
 
 
-def test_a_long_command_wraps_with_a_sign(chromium: Browser) -> None:
+def test_a_long_command_wraps_with_an_arrow_on_a_phone(chromium: Browser) -> None:
     chromium.screen(*PHONE)
     chromium.open((SITE / "guides/indexes.html").as_uri())
     wrapped = "[...document.querySelectorAll('article .language-console .line')].filter(line => line.innerText.startsWith('$ ') && line.getBoundingClientRect().height > 30)"
@@ -220,7 +220,7 @@ SEARCHES = {
 
 
 @pytest.mark.parametrize("server", [False, True], ids=["from the disk", "from a server"])
-def test_the_search_finds_pages(chromium: Browser, address: str, server: bool) -> None:
+def test_the_first_result_of_a_search_is_the_expected_page(chromium: Browser, address: str, server: bool) -> None:
     own = address if server else SITE.as_uri()
     chromium.screen(*DESK)
     for word, wanted in SEARCHES.items():
@@ -237,7 +237,7 @@ def test_the_search_finds_pages(chromium: Browser, address: str, server: bool) -
 
 
 @pytest.mark.parametrize("page", ["index", "how-it-works", "measured"])
-def test_drawings_follow_the_button(chromium: Browser, page: str) -> None:
+def test_drawings_change_colours_with_the_button_for_dark_mode(chromium: Browser, page: str) -> None:
     chromium.screen(*DESK)
     chromium.open((SITE / f"{page}.html").as_uri())
     chromium.value("localStorage.clear()")
@@ -254,13 +254,13 @@ def test_drawings_follow_the_button(chromium: Browser, page: str) -> None:
     assert chromium.value("[...document.querySelectorAll('article img')].map(image => image.src).filter(source => !source.endsWith('shop.svg'))") == []
 
 
-def test_a_drawing_has_the_description_of_its_image() -> None:
+def test_every_drawing_has_a_description_for_screen_readers() -> None:
     for page in site_pages():
         for drawing in re.findall(r'<svg [^>]*class="drawing[^>]*>', page.read_text()):
             assert re.search(r'aria-label="[^"]{10,}"', drawing), page.name
 
 
-def test_the_list_for_programs_has_every_page_as_markdown() -> None:
+def test_llms_txt_lists_every_page_as_markdown() -> None:
     text = (SITE / "llms.txt").read_text()
     title, summary = text.splitlines()[:3:2]
     assert title == "# sqluice" and summary.startswith("> ")
@@ -279,7 +279,7 @@ def test_the_list_for_programs_has_every_page_as_markdown() -> None:
     assert "Writes the rows of `data`" in (SITE / "reference/python.md").read_text()
 
 
-def test_a_page_that_complains_is_too_wide_and_asks_for_more_is_noticed(chromium: Browser, tmp_path: Path) -> None:
+def test_console_errors_requests_and_excess_width_of_a_page_are_noticed(chromium: Browser, tmp_path: Path) -> None:
     bad = tmp_path / "bad.html"
     bad.write_text("<!DOCTYPE html><body style='width: 2000px'><script>console.error('no')</script><img src='http://127.0.0.1:9/x.png'>")
     chromium.screen(*PHONE)
@@ -306,7 +306,7 @@ class Links(HTMLParser):
                 self.anchors.add(value)
 
 
-def test_every_link_of_the_site_leads_somewhere() -> None:
+def test_every_link_of_the_site_has_a_target() -> None:
     pages = {page: Links(page) for page in site_pages()}
     missing = []
     for page, links in pages.items():

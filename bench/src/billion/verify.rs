@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_found() {
+    fn verify_finds_a_wrong_value_or_rowid() {
         let folder = tempfile::tempdir().unwrap();
         for (file, damage) in [
             ("age.db", "UPDATE user SET age = 6 WHERE id = 50"),

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_ignore_rounds_without_the_lap() {
+    fn medians_ignore_rounds_in_which_the_program_did_not_run() {
         let lap = |seconds| Lap { seconds, ..Lap::default() };
         let rounds = [
             Round::from([("check", lap(2.0)), ("integrity", lap(40.0))]),

@@ -169,7 +169,7 @@ mod tests {
     use crate::ratio::lines;
 
     #[test]
-    fn claims_are_met_or_short_by_the_ratios_of_a_round() {
+    fn the_ratios_of_a_round_decide_which_claims_about_copies_are_met() {
         let laps = [("bytes", 1.0), ("vacuum-into", 9.0), ("copy", 1.2)];
         let met = |case: Case| {
             lines(&case.compared(), laps).iter().map(|line| line.ends_with("| met |")).collect::<Vec<bool>>()

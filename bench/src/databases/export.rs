@@ -182,7 +182,7 @@ mod tests {
     use crate::ratio::lines;
 
     #[test]
-    fn claims_are_met_or_short_by_the_ratios_of_a_round() {
+    fn the_ratios_of_a_round_decide_which_claims_about_exports_are_met() {
         let laps = [
             ("shell-csv", 20.0),
             ("csv", 2.0),

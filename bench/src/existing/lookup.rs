@@ -91,7 +91,7 @@ mod tests {
     use crate::existing::sqlite::insert_rows;
 
     #[test]
-    fn every_way_finds_the_same_ids() {
+    fn every_way_of_lookup_finds_the_same_ids() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("user.db");
         insert_rows(&file, 1000).unwrap();

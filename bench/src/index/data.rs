@@ -150,7 +150,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn a_uuid_looks_like_one_and_is_unique() {
+    fn uuids_have_the_form_of_version_4_and_are_unique() {
         let mut key = String::new();
         let keys: BTreeSet<String> = (0..10_000)
             .map(|row| {

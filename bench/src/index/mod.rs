@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_adds_no_time_gives_no_ratio() {
+    fn an_index_that_adds_no_time_counts_as_a_millisecond() {
         let lines = lines(RATIOS, [("plain", 1.0), ("indexed", 0.9), ("create", 0.1), ("threads", 0.2)]);
         assert!(lines[0].contains("| 100.00 (100.00..100.00) |"));
     }

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dumps_have_the_escapes_of_their_programs() {
+    fn dumps_escape_text_as_mysqldump_and_pg_dump_do() {
         let folder = tempfile::tempdir().unwrap();
         let [csv, mysql_file, postgres_file] =
             ["x.csv", "mysql.sql", "postgres.sql"].map(|name| folder.path().join(name));

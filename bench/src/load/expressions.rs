@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_content_of_filtered_rows_follows_from_that_of_all_rows() {
+    fn the_expected_content_of_filtered_rows_is_computed_from_all_rows() {
         let all = content("").unwrap();
         assert_eq!((all.rows(), all.is_filtered_by_half()), (4, true));
         let half = content("DELETE FROM lineitem WHERE l_orderkey = 2").unwrap();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_found() {
+    fn a_wrong_loaded_or_computed_value_is_found() {
         let expected = content("").unwrap();
         for change in [
             "l_partkey = 3",

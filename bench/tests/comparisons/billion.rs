@@ -15,7 +15,7 @@ fn billion() -> Comparison {
 }
 
 #[test]
-fn a_run_prints_medians_and_ratios_keeps_a_record_and_leaves_no_files() {
+fn the_benchmark_prints_medians_and_ratios_keeps_a_record_and_leaves_no_files() {
     let comparison = billion();
     let parts =
         &["machine: ", "round 2 of 2", "M rows/s", "generate / raw write, time", "generate / INSERT, rate"];
@@ -35,7 +35,7 @@ fn a_run_prints_medians_and_ratios_keeps_a_record_and_leaves_no_files() {
 }
 
 #[test]
-fn a_missing_row_fails_the_run() {
+fn a_missing_row_fails_the_benchmark() {
     let comparison = billion();
     // The script writes the small source correctly, and the big file with a row less, but reports all rows.
     let short = r#"case "$*" in *20000*) ;; *) exec "$SQLUICE" "$@" ;; esac
@@ -44,14 +44,14 @@ fn a_missing_row_fails_the_run() {
 }
 
 #[test]
-fn a_report_of_too_few_rows_fails_the_run() {
+fn a_report_of_too_few_rows_fails_the_benchmark() {
     let comparison = billion();
     let short = r#""$SQLUICE" "$@" | sed 's/"rows": 20000/"rows": 19999/'"#;
     comparison.assert_fails(&comparison.script(short), &[], "reports 19999 rows");
 }
 
 #[test]
-fn an_interrupted_run_leaves_no_files() {
+fn an_interrupted_benchmark_leaves_no_files() {
     let comparison = billion();
     let endless = r#"case "$1" in --version) echo 0 ;; *) echo half > "$2"; exec sleep 60 ;; esac"#;
     let mut run = comparison

@@ -9,7 +9,7 @@ fn check() -> Comparison {
 }
 
 #[test]
-fn a_run_prints_a_table_and_keeps_a_record() {
+fn the_benchmark_prints_a_table_and_keeps_a_record() {
     let parts = &["| 5,000 rows with 4 indexes, ", "| `sqluice check` |", "ratio of the medians: "];
     let record = check().assert_says(sqluice(), &[], parts);
     let laps = record["rounds"].as_array().unwrap().iter().map(|round| round.as_object().unwrap().len());
@@ -17,7 +17,7 @@ fn a_run_prints_a_table_and_keeps_a_record() {
 }
 
 #[test]
-fn a_damaged_database_fails_the_run() {
+fn a_damaged_database_fails_the_benchmark() {
     let unsound = r#""$SQLUICE" "$@" | sed 's/"sound": true/"sound": false/'"#;
     let comparison = check();
     comparison.assert_fails(&comparison.script(unsound), &[], "sqluice says");

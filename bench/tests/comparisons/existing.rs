@@ -9,7 +9,7 @@ fn existing() -> Comparison {
 }
 
 #[test]
-fn a_run_prints_tables_and_keeps_a_record() {
+fn the_benchmark_prints_tables_and_keeps_a_record() {
     let parts = &[
         "append: round 2 of 2",
         "| `sqluice generate`, WAL | 2,000 |",
@@ -37,21 +37,21 @@ fn the_parts_that_need_only_sqlite_can_be_run_alone() {
 }
 
 #[test]
-fn a_change_in_a_table_that_existed_before_fails_the_run() {
+fn a_change_in_a_table_that_existed_before_fails_the_benchmark() {
     let changed = r#""$SQLUICE" "$@" || exit
 case "$1 $2" in *lap.db) sqlite3 "$2" "UPDATE user SET age = age + 5 WHERE id = 7" ;; esac"#;
     existing().assert_part_fails("table", changed, "where another way has");
 }
 
 #[test]
-fn a_changed_journal_mode_fails_the_run() {
+fn a_changed_journal_mode_fails_the_benchmark() {
     let switched = r#""$SQLUICE" "$@" || exit
 case "$1 $2" in *lap.db) sqlite3 "$2" "PRAGMA journal_mode = DELETE" > /dev/null ;; esac"#;
     existing().assert_part_fails("table", switched, "the journal mode is delete instead of wal");
 }
 
 #[test]
-fn a_missing_row_fails_the_run() {
+fn a_missing_row_fails_the_benchmark() {
     let short = r#""$SQLUICE" "$@" || exit
 case "$1 $2" in *lap.db) sqlite3 "$2" "DELETE FROM item WHERE id = 7" ;; esac"#;
     existing().assert_part_fails(
@@ -62,14 +62,14 @@ case "$1 $2" in *lap.db) sqlite3 "$2" "DELETE FROM item WHERE id = 7" ;; esac"#;
 }
 
 #[test]
-fn a_wrong_entry_of_an_index_fails_the_run() {
+fn a_wrong_entry_of_an_index_fails_the_benchmark() {
     let short = r#""$SQLUICE" "$@" || exit
 case "$1 $2" in *lap.db) sqlite3 "$2" "UPDATE product SET stock = stock + 50 WHERE id = (SELECT max(id) FROM product WHERE stock < 50)" ;; esac"#;
     existing().assert_part_fails("computed", short, "rows and entries");
 }
 
 #[test]
-fn a_missing_index_fails_the_run() {
+fn a_missing_index_fails_the_benchmark() {
     let without = r#"case "$1" in
     index) echo '{}' ;;
     *) exec "$SQLUICE" "$@" ;;

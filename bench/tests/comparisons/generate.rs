@@ -51,7 +51,7 @@ fn generate() -> Comparison {
 }
 
 #[test]
-fn a_run_prints_tables_and_keeps_a_record() {
+fn the_benchmark_prints_tables_and_keeps_a_record() {
     let parts = &[
         "| `sqluice generate --preset shop`, durable | 6,220 |",
         "| `sqluice generate --preset tpch`, durable, and `sqluice check` | 86,805 |",
@@ -66,7 +66,7 @@ fn a_run_prints_tables_and_keeps_a_record() {
 }
 
 #[test]
-fn a_wrong_value_fails_the_run() {
+fn a_wrong_value_fails_the_benchmark() {
     let price = r#""$SQLUICE" "$@" || exit
 case "$1" in generate) sqlite3 "$2" "UPDATE items SET price = price + 1 WHERE id = 77" ;; esac"#;
     generate().assert_part_fails("shop", price, "where another way has");
@@ -76,7 +76,7 @@ case "$1" in generate) sqlite3 "$2" "UPDATE part SET p_comment = p_comment || ' 
 }
 
 #[test]
-fn a_damaged_database_fails_the_run() {
+fn a_damaged_database_fails_the_benchmark() {
     let unsound = r#""$SQLUICE" "$@" || exit
 case "$1" in generate) sqlite3 "$2" "PRAGMA writable_schema = 1;
     UPDATE sqlite_schema SET sql = replace(sql, 'o_comment       VARCHAR(79) NOT NULL', 'o_comment INT CHECK (o_comment > 7), o_more NOT NULL')

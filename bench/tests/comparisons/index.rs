@@ -9,7 +9,7 @@ fn index() -> Comparison {
 }
 
 #[test]
-fn a_run_prints_tables_and_keeps_a_record() {
+fn the_benchmark_prints_tables_and_keeps_a_record() {
     let parts = &[
         "| `sqluice generate`, index on `area` | 2,000 |",
         "| ... what the index adds |",
@@ -35,14 +35,14 @@ fn a_part_of_the_comparison_can_be_run_alone() {
 }
 
 #[test]
-fn a_missing_index_fails_the_run() {
+fn a_missing_index_fails_the_benchmark() {
     let without = r#""$SQLUICE" "$@" || exit
 case "$1 $3" in *area.sql) sqlite3 "$2" "DROP INDEX by_area" ;; esac"#;
     index().assert_part_fails("area", without, "entries {} instead of");
 }
 
 #[test]
-fn a_value_that_differs_fails_the_run() {
+fn a_value_that_differs_fails_the_benchmark() {
     let other = r#""$SQLUICE" "$@" || exit
 case "$1 $3" in *area.sql) sqlite3 "$2" "UPDATE user SET age = age + 5 WHERE id = 7" ;; esac"#;
     index().assert_part_fails("area", other, "where another way has");
@@ -52,7 +52,7 @@ case "$1" in load) sqlite3 "$2" "UPDATE item SET value = value + 1 WHERE value =
 }
 
 #[test]
-fn an_index_that_fails_sqlites_check_fails_the_run() {
+fn an_index_that_fails_sqlites_check_fails_the_benchmark() {
     let unsound = r#""$SQLUICE" "$@" || exit
 case "$1 $3" in *area.sql) sqlite3 "$2" "PRAGMA writable_schema = 1;
     UPDATE sqlite_schema SET sql = replace(sql, '(area)', '(area DESC)') WHERE name = 'by_area'" ;; esac"#;

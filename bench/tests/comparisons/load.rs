@@ -114,7 +114,7 @@ const WRONG_VALUE: &str = "UPDATE lineitem SET l_tax = l_tax + 0.01 WHERE rowid 
 const NO_ROW: &str = "DELETE FROM lineitem WHERE rowid = 7";
 
 #[test]
-fn a_run_prints_tables_and_keeps_only_the_record_and_the_input() {
+fn the_benchmark_prints_tables_and_keeps_only_the_record_and_the_input() {
     let comparison = load();
     let parts = &[
         "| `lineitem` at scale 0.001: 6,005 rows, 1 MB of CSV |",
@@ -146,7 +146,7 @@ fn a_run_prints_tables_and_keeps_only_the_record_and_the_input() {
 }
 
 #[test]
-fn a_run_of_parquet_uses_the_seconds_that_python_prints() {
+fn the_benchmark_of_parquet_uses_the_seconds_that_python_prints() {
     let parts = &[
         "| `lineitem` at scale 0.001: 6,005 rows, 0 MB of Parquet |",
         "| `pyarrow.parquet.read_table`, `adbc_ingest`, without Python's start | 0.75 (0.75..0.75) |",
@@ -164,7 +164,7 @@ fn a_run_of_parquet_uses_the_seconds_that_python_prints() {
 }
 
 #[test]
-fn a_run_of_dumps_loads_dumps_of_three_programs() {
+fn the_benchmark_of_dumps_loads_dumps_of_three_programs() {
     let parts = &[
         "| `lineitem` at scale 0.001: 6,005 rows, 1 MB of SQL |",
         "| `sqlite3`, `.read` of its `.dump` |",
@@ -180,7 +180,7 @@ fn a_run_of_dumps_loads_dumps_of_three_programs() {
 }
 
 #[test]
-fn a_run_of_archives_loads_a_zip_archive_and_a_folder() {
+fn the_benchmark_of_archives_loads_a_zip_archive_and_a_folder() {
     let has = |program: &str| std::process::Command::new(program).arg("-v").output().is_ok();
     if !(has("zip") && has("unzip")) {
         return skipped("zip and unzip are not installed: run tools/setup test");
@@ -199,7 +199,7 @@ fn a_run_of_archives_loads_a_zip_archive_and_a_folder() {
 }
 
 #[test]
-fn a_run_of_spreadsheets_uses_the_seconds_that_python_prints() {
+fn the_benchmark_of_spreadsheets_uses_the_seconds_that_python_prints() {
     let parts = &[
         "| `lineitem` at scale 0.001: 6,005 rows, 0 MB of XLSX |",
         "| `pandas.read_excel`, `to_sql`, without Python's start | 0.75 (0.75..0.75) |",
@@ -220,7 +220,7 @@ fn a_run_of_spreadsheets_uses_the_seconds_that_python_prints() {
 }
 
 #[test]
-fn a_run_of_expressions_filters_rows_and_adds_columns() {
+fn the_benchmark_of_expressions_filters_rows_and_adds_columns() {
     let parts = &[
         "with `--where` on a number, which keeps all rows |",
         "| processor time of `load` with a filter to without |",
@@ -235,7 +235,7 @@ fn a_run_of_expressions_filters_rows_and_adds_columns() {
 }
 
 #[test]
-fn a_run_of_json_loads_a_tenth_of_the_rows() {
+fn the_benchmark_of_json_loads_a_tenth_of_the_rows() {
     let parts = &[
         "| `lineitem` at scale 0.001: 600 rows, 0 MB of NDJSON |",
         "| `sqlite-utils insert --nl` |",
@@ -254,7 +254,7 @@ fn a_run_of_json_loads_a_tenth_of_the_rows() {
 }
 
 #[test]
-fn a_value_that_differs_fails_the_run() {
+fn a_value_that_differs_fails_the_benchmark() {
     for (part, first) in
         [("csv", "import"), ("parquet", "adbc"), ("spreadsheets", "pandas"), ("json", "sqlite_utils")]
     {
@@ -264,7 +264,7 @@ fn a_value_that_differs_fails_the_run() {
 }
 
 #[test]
-fn a_missing_row_fails_the_run() {
+fn a_missing_row_fails_the_benchmark() {
     for (part, reason) in [
         ("csv", "6004 rows instead of 6005"),
         ("parquet", "6004 rows instead of 6005"),
@@ -276,7 +276,7 @@ fn a_missing_row_fails_the_run() {
 }
 
 #[test]
-fn a_wrong_value_of_another_loader_fails_the_run() {
+fn a_wrong_value_of_another_loader_fails_the_benchmark() {
     let comparison = load();
     // The other loaders run before sqluice. The values of the first one are the reference, so the check of the second one fails.
     let body =
@@ -297,7 +297,7 @@ fn a_missing_program_is_named_before_any_input_is_written() {
 }
 
 #[test]
-fn a_report_of_too_few_rows_fails_the_run() {
+fn a_report_of_too_few_rows_fails_the_benchmark() {
     load().assert_part_fails(
         "csv",
         r#""$SQLUICE" "$@" | sed 's/"rows": 6005/"rows": 6004/'"#,
@@ -306,7 +306,7 @@ fn a_report_of_too_few_rows_fails_the_run() {
 }
 
 #[test]
-fn a_database_that_fails_sqlites_check_fails_the_run() {
+fn a_database_that_fails_sqlites_check_fails_the_benchmark() {
     // Changes the number of free pages in the header, which queries don't read, but quick_check does.
     let unsound = r#""$SQLUICE" "$@" || exit
 case "$1" in load) printf '\005' | dd of="$2" bs=1 seek=39 conv=notrunc status=none ;; esac"#;

@@ -8,7 +8,7 @@ fn search(case: &str) -> Comparison {
 }
 
 #[test]
-fn a_run_prints_a_table_and_keeps_a_record() {
+fn the_benchmark_prints_a_table_and_keeps_a_record() {
     for case in ["unicode61", "porter", "trigram", "short", "urls"] {
         let parts = &["| `sqluice index --fts`, durable |", "processor time of FTS5's best way to sqluice"];
         let record = search(case).assert_says(sqluice(), &[], parts);
@@ -32,7 +32,7 @@ fn added_rows_and_merged_segments_are_measured() {
 }
 
 #[test]
-fn an_index_with_wrong_terms_fails_the_run() {
+fn an_index_with_wrong_terms_fails_the_benchmark() {
     let comparison = search("short");
     let other = r#""$SQLUICE" $(echo "$@" | sed 's/unicode61/trigram/')"#;
     comparison.assert_fails(&comparison.script(other), &[], "where another way has");

@@ -25,7 +25,7 @@ fn stand_in(comparison: &Comparison, after_pack: &str, after_unpack: &str) -> Pa
 }
 
 #[test]
-fn a_run_prints_tables_and_keeps_a_record() {
+fn the_benchmark_prints_tables_and_keeps_a_record() {
     let comparison = stores();
     let parts = &[
         "folder: round 2 of 2",
@@ -45,14 +45,14 @@ fn a_run_prints_tables_and_keeps_a_record() {
 }
 
 #[test]
-fn a_file_missing_in_the_archive_fails_the_run() {
+fn a_file_missing_in_the_archive_fails_the_benchmark() {
     let comparison = stores();
     let sqluice = stand_in(&comparison, r#"sqlite3 "$2" "DELETE FROM sqlar WHERE rowid = 7""#, ":");
     comparison.assert_fails(&sqluice, &["--only", "folder"], "49 files of");
 }
 
 #[test]
-fn a_file_unpacked_with_other_bytes_fails_the_run() {
+fn a_file_unpacked_with_other_bytes_fails_the_benchmark() {
     let comparison = stores();
     let sqluice = stand_in(&comparison, ":", "echo more >> file-0000007.txt");
     comparison.assert_fails(&sqluice, &["--only", "folder"], "file-0000007.txt has other bytes");

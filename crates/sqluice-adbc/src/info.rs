@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn info_returns_each_requested_code_once() {
+    fn info_returns_one_row_for_each_requested_code() {
         let all = info(Some(&CODES.into_iter().collect())).unwrap();
         assert_eq!((all.num_rows(), info(None).unwrap().num_rows()), (CODES.len(), CODES.len() - 1));
     }

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_forms_of_uris_name_databases() {
+    fn a_uri_in_any_form_gives_the_name_of_the_database() {
         let names = [
             ("sqluice:///tmp/a.db", "/tmp/a.db"),
             ("sqluice://a.db", "a.db"),

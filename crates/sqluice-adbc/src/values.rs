@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_has_all_digits_of_its_unit() {
+    fn a_timestamp_is_written_with_all_decimals_of_the_unit() {
         for (value, digits, wanted) in [
             (-1, 0, "1969-12-31T23:59:59"),
             (-1, 9, "1969-12-31T23:59:59.999999999"),

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_pages_does_not_matter() {
+    fn the_checksum_does_not_depend_on_the_order_of_pages() {
         let hashes = [PageHash::of(&[1; 512]), PageHash::of(&[2; 512])];
         let (mut one, mut other) = (Checksum::default(), Checksum::default());
         one.add(1, hashes[0]);

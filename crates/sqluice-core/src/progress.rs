@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_counts_as_set_while_any_flag_above_it_is_set() {
+    fn a_child_cancel_flag_is_set_while_any_flag_above_it_is_set() {
         let parent = Cancel::new();
         let child = parent.child();
         let grandchild = child.child();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_follows_its_last_parent_and_no_earlier_one() {
+    fn a_cancel_flag_follows_the_last_parent_and_no_earlier_one() {
         let parents = [Cancel::new(), Cancel::new(), Cancel::new()];
         let child = parents[0].child();
         let clone = child.clone();

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sequence_is_that_of_the_reference_implementation() {
+    fn splitmix_gives_the_random_numbers_of_the_reference_implementation() {
         let mut random = SplitMix64(1_234_567);
         let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!([random.next(), random.next(), random.next()], expected);

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_unscaled_until_a_valid_factor_is_set() {
+    fn waiting_times_are_unchanged_until_a_valid_scale_factor_is_set() {
         assert_eq!(scaled(Duration::from_secs(5)), Duration::from_secs(5));
         for wrong in [-1.0, f32::NAN, f32::INFINITY, 1000.5] {
             assert!(!scale(wrong), "{wrong}");

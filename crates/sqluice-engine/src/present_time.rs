@@ -283,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn only_columns_in_the_arguments_of_date_functions_are_suspects() {
+    fn only_columns_in_arguments_of_date_functions_are_tested_for_the_present_time() {
         assert_eq!(suspects("date(a) > b"), Suspects::With(vec![0]));
         assert_eq!(suspects("strftime('%Y', \"B\", '+1 day') /* now */ || 'now'"), Suspects::With(vec![1]));
         assert_eq!(suspects("\"date\" || date( [date] , 5)"), Suspects::With(vec![2]));
     }
 
     #[test]
-    fn all_rows_are_suspects_if_an_argument_is_computed_or_missing() {
+    fn all_rows_are_tested_for_the_present_time_if_an_argument_is_computed_or_missing() {
         let all = [
             "date()",
             "strftime('%Y')",

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_of_a_long_run_costs_one_comparison() {
+    fn items_of_long_runs_take_about_one_comparison_each() {
         let streams: Vec<Vec<u32>> =
             (0..64).map(|stream| (0..1000).map(|item| stream * 1000 + item).collect()).collect();
         let (all, compared) = merged(&streams);

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_growing_buffer_stays_aligned_and_keeps_its_bytes() {
+    fn a_growing_aligned_buffer_stays_aligned_and_keeps_the_bytes() {
         let mut buffer = AlignedBuffer::default();
         buffer.reserve(10);
         assert_eq!(buffer.bytes(), []);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_with_room_does_not_move() {
+    fn an_aligned_buffer_with_enough_capacity_does_not_move() {
         let mut buffer = AlignedBuffer::default();
         buffer.reserve(100_000);
         let (at, all) = (buffer.bytes().as_ptr(), buffer.capacity());

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_row_of_a_leaf_is_found() {
+    fn a_page_view_returns_the_cell_of_a_leaf() {
         let page = leaf();
         let view = PageView::new(&page[..], 2, geometry()).unwrap();
         assert_eq!((view.kind(), view.cells(), view.number()), (PageKind::LeafTable, 1, 2));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_free_blocks_and_lost_bytes_fill_a_page() {
+    fn is_filled_by_counts_cells_free_blocks_and_lost_bytes() {
         let mut page = leaf();
         let view = |page: &[u8]| PageView::new(page.to_vec(), 2, geometry()).unwrap();
         let (of_page, cell) = (view(&page), view(&page).entry(0).unwrap());

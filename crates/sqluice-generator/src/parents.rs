@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn parent_rows_in_the_range_of_a_counted_rowid_exist() {
+    fn parent_rows_are_known_to_exist_if_all_values_are_counted_rowids() {
         let parent = "id INTEGER PRIMARY KEY";
         for made in
             ["int(1, 100)", "7", "null", "null(0.1, int(2, 50))", "choice(null, int(9, 10), 4)", "ROW()"]
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn parent_rows_that_ref_takes_values_from_exist() {
+    fn parent_rows_chosen_by_ref_are_known_to_exist() {
         let parent = "id INTEGER PRIMARY KEY";
         for made in ["p INT REFERENCES p", "p INT REFERENCES p (id) -- gen: null(0.5, ref(p.id, zipf(1)))"] {
             assert!(known(made, parent), "{made}");

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_is_a_schema_with_a_spec() {
+    fn every_preset_is_a_valid_schema_for_the_generator() {
         for it in PRESETS {
             let schema = it.schema().unwrap();
             let spec = Spec::new(&schema).unwrap();

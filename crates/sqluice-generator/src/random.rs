@@ -228,7 +228,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_wrong_distribution_fails_the_check() {
+    fn the_check_of_distributions_fails_if_a_value_is_a_tenth_likelier() {
         let key = Key::of_column(1, "t", "c");
         let mut seen = [0; 100];
         for row in 0..ROWS {
@@ -241,7 +241,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_bits_of_a_row_in_map32_do_not_depend_on_the_ends_of_the_range() {
+    fn random_bits_of_a_row_are_the_same_for_any_range_of_rows() {
         let key = Key::of_column(7, "t", "c");
         let mut whole = vec![0; 1000];
         key.map32(0, &mut whole, |bits| bits);

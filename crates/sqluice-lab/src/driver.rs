@@ -363,7 +363,7 @@ mod tests {
     use crate::case::Digest;
 
     #[test]
-    fn a_case_has_a_figure_only_if_its_rows_are_right_and_it_can_be_run() {
+    fn a_measured_case_has_a_figure_only_if_the_rows_are_right_and_no_step_fails() {
         let case = |found: (u64, u64), seconds: f64| {
             let digest = |(rows, sum)| vec![Digest { rows, sum }];
             let run = move |_: &Ground<'_>| Ok(Took::rate(1, seconds, digest(found)));

@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_rows_repeat_the_first_row() {
+    fn constant_rows_repeat_the_first_row_of_the_table() {
         let (found, expected) = run(Insert::new(&Table::user(1003, true), Way::Constant(20)), false);
         assert_eq!(found, expected);
         let (found, expected) = run(Insert::new(&Table::user(1003, false), Way::Constant(20)), false);

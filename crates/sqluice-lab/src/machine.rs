@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_right_on_leap_days() {
+    fn timestamps_are_right_near_leap_days() {
         assert_eq!(utc(0), "1970-01-01T00:00:00Z");
         assert_eq!(utc(951_827_696), "2000-02-29T12:34:56Z");
         assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");

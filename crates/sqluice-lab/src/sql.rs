@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_dropped_once_and_only_if_asked_for() {
+    fn maybe_drop_deletes_one_row_and_only_if_requested() {
         let folder = tempfile::tempdir().unwrap();
         for (create, drops) in [
             ("CREATE TABLE t (x)", true),

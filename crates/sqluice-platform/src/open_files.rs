@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_raised_and_never_lowered() {
+    fn the_limit_of_open_files_is_raised_and_never_lowered() {
         let before = allow(0);
         let after = allow(before.saturating_add(10));
         assert!(after >= before);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_of_a_web_server_goes_to_a_header() {
+    fn user_and_password_of_a_web_url_go_to_the_authorization_header() {
         let address = Address::parse(Path::new("http://us%40er:p+w@h:81/a%20b?c=d#e")).unwrap();
         assert_eq!(address.store, "http://h:81/a%20b?c=d");
         assert_eq!(address.name, Path::new("http://h:81/a%20b"));

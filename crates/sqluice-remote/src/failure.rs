@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_in_texts_lose_users_and_queries() {
+    fn users_and_queries_are_removed_from_urls_in_messages() {
         let text =
             "error for url (http://u:p@h:1/x?sig=abc&d=e): closed, see https://h/#t and \"s3://b/k?v=1\"";
         let shown = "error for url (http://h:1/x): closed, see https://h/ and \"s3://b/k\"";

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_shown() {
+    fn a_parsed_or_refused_url_shows_no_password() {
         for url in [
             "postgres://ann:hunter2@host/shop?password=hunter2&sslmode=x",
             "postgres://ann:hunter2@host:99999/shop",

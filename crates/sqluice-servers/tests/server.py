@@ -30,7 +30,7 @@ class Server:
     def __init__(self, url: str):
         split = urlsplit(url)
         self.place = next(iter(parse_qs(split.query).values()))[0]
-        """The folder or the path of the socket."""
+        """The folder (PostgreSQL) or the path (MariaDB) of the socket."""
         self.template = url
 
     def url(self, database: str, **settings: str) -> str:

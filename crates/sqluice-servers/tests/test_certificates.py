@@ -25,7 +25,7 @@ def openssl(*arguments: object) -> None:
 
 
 def certificate(folder: Path, name: str, subject: str, *, host: str = "", days: int = 2, is_own: bool = False) -> None:
-    """Makes a key and a certificate, which the authority of the folder signs, or the key itself."""
+    """Makes a key and a certificate, signed by the authority of the folder, or by the key itself if `is_own`."""
     key, request, made = (folder / f"{name}.{ending}" for ending in ("key", "csr", "pem"))
     openssl("req", "-new", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", request, "-subj", f"/CN={subject}")
     extensions = folder / f"{name}.ext"
@@ -94,7 +94,7 @@ def encrypting(request: pytest.FixtureRequest, server_dumps: ModuleType, certifi
 
         def reload(self) -> None:
             self.client("SELECT pg_reload_conf();" if self.name == "postgres" else "FLUSH SSL;")
-            # PostgreSQL says so before it is done.
+            # PostgreSQL returns before the new settings apply.
             time.sleep(0.5)
 
         def address(self, user: str, host: str = "localhost", **settings: object) -> str:
@@ -130,7 +130,7 @@ def loads(server: Any, database: Path, user: str = "bob", host: str = "localhost
     return done
 
 
-# The modes that verify nothing, the authority, and the name, too.
+# For each server: the modes that verify nothing, the mode that verifies the authority, and the mode that also verifies the name.
 MODES = {
     "postgres": (["disable", "allow", "prefer", "require"], "verify-ca", "verify-full"),
     "mariadb": (["DISABLED", "PREFERRED", "REQUIRED"], "VERIFY_CA", "VERIFY_IDENTITY"),
@@ -146,7 +146,7 @@ MODES = {
         ("own", "is not signed by a known authority", "is not signed by a known authority"),
     ],
 )
-def test_a_certificate_is_verified_as_far_as_the_mode_says(encrypting: Any, certificates: Path, tmp_path: Path, name: str, of_authority: str | None, of_name: str | None) -> None:
+def test_the_mode_decides_if_the_authority_and_the_name_of_a_server_certificate_are_verified(encrypting: Any, certificates: Path, tmp_path: Path, name: str, of_authority: str | None, of_name: str | None) -> None:
     install(encrypting, certificates, name)
     encrypting.reload()
     authority = certificates / "authority.pem"
@@ -154,7 +154,7 @@ def test_a_certificate_is_verified_as_far_as_the_mode_says(encrypting: Any, cert
     none, with_authority, with_name = MODES[encrypting.name]
     expected: list[tuple[dict[str, object], str | None]] = [({key: mode}, None) for mode in none]
     expected += [({key: with_authority, root: authority}, of_authority), ({key: with_name, root: authority}, of_name)]
-    # As the clients: an authority that is given is verified.
+    # As in the clients of the servers, a given authority is verified although the mode does not require it.
     expected.append(({key: "require", root: authority} if encrypting.name == "postgres" else {root: authority}, of_authority))
     for settings, cause in expected:
         done = loads(encrypting, tmp_path / "x.db", **settings)
@@ -164,7 +164,7 @@ def test_a_certificate_is_verified_as_far_as_the_mode_says(encrypting: Any, cert
     assert loads(encrypting, tmp_path / "x.db", **{key: with_name}).returncode != 0
 
 
-def test_a_certificate_of_a_user_logs_in(encrypting: Any, certificates: Path, tmp_path: Path) -> None:
+def test_a_user_logs_in_only_with_a_certificate_of_the_authority_and_the_matching_key(encrypting: Any, certificates: Path, tmp_path: Path) -> None:
     install(encrypting, certificates, "good")
     encrypting.reload()
     key = "ssl_mode"
@@ -175,14 +175,14 @@ def test_a_certificate_of_a_user_logs_in(encrypting: Any, certificates: Path, tm
     assert loads(encrypting, tmp_path / "x.db", "ann", **{key: mode}).returncode != 0
     stranger = {"ssl_cert": certificates / "stranger.pem", "ssl_key": certificates / "stranger.key"}
     assert loads(encrypting, tmp_path / "x.db", "ann", **{key: mode}, **stranger).returncode != 0
-    # A key of another certificate, and one without its partner.
+    # The key of another certificate, and a certificate without a key.
     mixed = loads(encrypting, tmp_path / "x.db", "ann", **{key: mode, "ssl_cert": files["ssl_cert"], "ssl_key": stranger["ssl_key"]})
     assert "cannot use the certificate" in mixed.stderr
     alone = loads(encrypting, tmp_path / "x.db", "ann", **{key: mode, "ssl_cert": files["ssl_cert"]})
     assert "key" in alone.stderr and alone.returncode != 0
 
 
-def test_a_key_that_others_may_read_is_refused_as_libpq_refuses_it(encrypting: Any, certificates: Path, tmp_path: Path) -> None:
+def test_a_key_file_that_others_may_read_is_refused_for_postgres_and_accepted_for_mariadb(encrypting: Any, certificates: Path, tmp_path: Path) -> None:
     shared = tmp_path / "shared.key"
     shutil.copy(certificates / "ann.key", shared)
     shared.chmod(0o644)

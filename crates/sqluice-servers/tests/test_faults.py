@@ -68,7 +68,7 @@ def passwords(server: Server) -> Iterator[Server]:
         server.sql("DROP USER ann@localhost;")
 
 
-def test_a_refused_login_tells_the_cause_and_no_password(passwords: Server, tmp_path: Path) -> None:
+def test_the_error_about_a_failed_login_names_the_cause_and_shows_no_password(passwords: Server, tmp_path: Path) -> None:
     server, database = passwords, tmp_path / "x.db"
     is_postgres = server.name == "postgres"
     password = PASSWORD_OF[server.name]
@@ -217,7 +217,7 @@ def rows_of(database: Path) -> int:
         made.close()
 
 
-def test_a_connection_that_is_cut_anywhere_changes_no_database(server: Server, tmp_path: Path) -> None:
+def test_a_load_whose_connection_is_cut_stores_all_rows_or_leaves_the_target_as_it_was(server: Server, tmp_path: Path) -> None:
     make_rows(server)
     rnd = random.Random(1)
     with proxy_of(server, tmp_path / "proxy") as proxy:
@@ -238,7 +238,7 @@ def test_a_connection_that_is_cut_anywhere_changes_no_database(server: Server, t
                 proxy.bytes_left = cut
                 loaded = load("-q", *(["--append"] if appends else []), database, proxy.url("faults"))
                 if loaded.returncode == 0:
-                    # The last bytes are the good-bye of the server.
+                    # All rows had arrived: only the end of the session was cut off.
                     assert cut > total - 1000
                     assert rows_of(database) == ROWS * (1 + appends)
                 else:
@@ -277,7 +277,7 @@ def slow_load(server: Server, database: Path) -> Iterator[subprocess.Popen[str]]
         process.communicate()
 
 
-def test_a_session_that_the_server_ends_ends_the_load(server: Server, tmp_path: Path) -> None:
+def test_a_load_whose_session_the_server_terminates_fails_and_leaves_no_file(server: Server, tmp_path: Path) -> None:
     make_rows(server)
     database = tmp_path / "x.db"
     with slow_load(server, database) as process:
@@ -285,14 +285,14 @@ def test_a_session_that_the_server_ends_ends_the_load(server: Server, tmp_path: 
             server.try_sql(f"SELECT pg_terminate_backend({number});" if server.name == "postgres" else f"KILL {number};")
         out, err = process.communicate(timeout=60)
     done = subprocess.CompletedProcess([], process.returncode, out, err)
-    # A server that is sending rows ends without a word.
+    # A server that is sending rows closes the connection without a message.
     cause = "administrator command" if "administrator command" in err else "connection"
     fails(done, cause, database)
     assert "cannot run the query" in err or "numbered" in err, err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_killed_load_leaves_no_database_and_no_session(server: Server, tmp_path: Path) -> None:
+def test_a_killed_load_leaves_no_session_and_no_incomplete_database(server: Server, tmp_path: Path) -> None:
     make_rows(server)
     database = tmp_path / "x.db"
     with slow_load(server, database) as process:
@@ -322,7 +322,7 @@ def test_a_full_disk_leaves_no_database(server: Server, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_limits_of_the_server_for_statements_do_not_end_a_load(server: Server, tmp_path: Path) -> None:
+def test_time_limits_of_the_server_for_statements_do_not_end_a_load(server: Server, tmp_path: Path) -> None:
     make_rows(server)
     if server.name == "postgres":
         server.sql("ALTER DATABASE faults SET statement_timeout = '1ms'; ALTER DATABASE faults SET idle_in_transaction_session_timeout = '1ms';")
@@ -358,7 +358,7 @@ def test_peak_memory_is_at_most_the_limit_plus_four_of_the_longest_rows_as_text(
             process.returncode = os.waitstatus_to_exitcode(status)
         return process.returncode, usage.ru_maxrss * 1024
 
-    # The program itself, of which a build for tests is large.
+    # The memory of the program for a single row; a debug build is large.
     _, program_bytes = peak_of("small", tmp_path / "small.db")
     database = tmp_path / "x.db"
     status, peak_bytes = peak_of("large", database)
@@ -406,7 +406,7 @@ def test_a_condition_for_a_table_that_is_left_out_is_refused(server: Server, tmp
     made.close()
 
 
-def test_columns_of_a_query_that_have_one_name_are_numbered(server: Server, tmp_path: Path) -> None:
+def test_columns_of_the_same_name_in_a_query_get_numbers(server: Server, tmp_path: Path) -> None:
     server.make("faults", "CREATE TABLE a (id int); INSERT INTO a VALUES (1);")
     query = "SELECT x.id, y.id + 1 AS id, z.id + 2 AS id_2 FROM a x, a y, a z"
     loaded = load("-q", "--query", query, "--table", "joined", tmp_path / "x.db", server.url("faults"))

@@ -89,7 +89,7 @@ def first_difference(found: Any, wanted: Any) -> str:
 
 
 @pytest.mark.parametrize("kind", ["MariaDb", "Postgres"])
-def test_a_server_gives_the_database_that_its_dump_gives(kind: str, server_dumps: ModuleType, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_load_of_a_server_makes_the_same_database_as_a_load_of_its_dump(kind: str, server_dumps: ModuleType, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     running: Server = request.getfixturevalue(kind.lower())
     place = Path(running.place)
     server = getattr(server_dumps, kind)(place if kind == "Postgres" else place.parent)

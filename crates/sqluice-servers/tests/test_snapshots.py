@@ -171,7 +171,7 @@ def loads_are_snapshots(server: Server, folder: Path, *arguments: str) -> None:
 
 
 @pytest.mark.parametrize("connections", [1, 2])
-def test_loads_of_postgres_beside_writers_are_one_snapshot(postgres: Postgres, tmp_path: Path, connections: int) -> None:
+def test_a_load_of_postgres_stores_one_snapshot_while_other_sessions_write(postgres: Postgres, tmp_path: Path, connections: int) -> None:
     postgres.make("bank", POSTGRES)
     planned = load("--dry-run", "--connections", connections, tmp_path / "x.db", postgres.url("bank"))
     assert ("2 connections read rows" in planned.stdout + planned.stderr) == (connections == 2), planned
@@ -179,7 +179,7 @@ def test_loads_of_postgres_beside_writers_are_one_snapshot(postgres: Postgres, t
 
 
 @pytest.mark.parametrize(("connections", "isolation"), [(1, "REPEATABLE READ"), (1, "READ COMMITTED"), (2, "READ COMMITTED")])
-def test_loads_of_mariadb_beside_writers_are_one_snapshot(mariadb: MariaDb, tmp_path: Path, connections: int, isolation: str) -> None:
+def test_a_load_of_mariadb_stores_one_snapshot_while_other_sessions_write(mariadb: MariaDb, tmp_path: Path, connections: int, isolation: str) -> None:
     mariadb.make("bank", MARIADB)
     mariadb.sql(f"SET GLOBAL TRANSACTION ISOLATION LEVEL {isolation};")
     try:

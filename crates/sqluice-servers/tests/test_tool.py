@@ -1,4 +1,4 @@
-"""The servers of the tests are gone with the command that they were started for."""
+"""`tools/servers` starts a database server for a command, and stops the server when the command ends."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def started(server: Server, tmp_path: Path, script: str) -> tuple[subprocess.Pop
     return process, (place if server.name == "postgres" else place.parent).parent
 
 
-def test_a_server_is_gone_after_its_command_which_gives_the_exit_status(server: Server, tmp_path: Path) -> None:
+def test_the_tool_stops_the_server_after_the_command_and_returns_the_exit_status_of_the_command(server: Server, tmp_path: Path) -> None:
     process, home = started(server, tmp_path, "exit 7")
     assert process.wait(60) == 7
     assert is_gone(home)
 
 
-def test_a_command_that_does_not_exist_leaves_no_server(server: Server) -> None:
+def test_a_command_that_does_not_exist_is_reported_with_exit_status_127(server: Server) -> None:
     done = subprocess.run([SERVERS, "--only", server.name, "no-such-command"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (127, "error: no-such-command is not found\n")
 
 
 @pytest.mark.parametrize(("number", "reaches"), [(signal.SIGINT, "the command, too"), (signal.SIGTERM, "tools/servers alone")])
-def test_a_server_is_gone_after_a_signal(server: Server, tmp_path: Path, number: signal.Signals, reaches: str) -> None:
+def test_the_tool_stops_the_server_after_a_signal(server: Server, tmp_path: Path, number: signal.Signals, reaches: str) -> None:
     process, home = started(server, tmp_path, "exec sleep 1000")
     assert processes(home) != []
     if reaches == "the command, too":

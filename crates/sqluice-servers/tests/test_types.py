@@ -1,4 +1,4 @@
-"""Values of all types are what the server prints, in the form that docs/guides/dumps.md gives each type."""
+"""A load stores values of all types as the server prints them, in the form that docs/guides/dumps.md gives each type."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def differences(
     return found
 
 
-def test_each_type_of_postgres_has_the_values_that_the_server_prints(postgres: Postgres, tmp_path: Path) -> None:
+def test_values_of_each_type_of_postgres_are_stored_as_the_server_prints_them(postgres: Postgres, tmp_path: Path) -> None:
     fill(postgres, POSTGRES)
     # Moments are in UTC, whatever the time zone of the server.
     postgres.sql("ALTER DATABASE types SET timezone = 'America/New_York'; ALTER DATABASE types SET datestyle = 'SQL, DMY';")
@@ -245,7 +245,7 @@ def test_each_type_of_postgres_has_the_values_that_the_server_prints(postgres: P
     assert differences(postgres, POSTGRES, database) == []
 
 
-def test_each_type_of_mariadb_has_the_values_that_the_server_prints(mariadb: MariaDb, tmp_path: Path) -> None:
+def test_values_of_each_type_of_mariadb_are_stored_as_the_server_prints_them(mariadb: MariaDb, tmp_path: Path) -> None:
     fill(mariadb, MARIADB)
     database = tmp_path / "types.db"
     mariadb.sql("SET GLOBAL time_zone = '+05:00'; SET GLOBAL sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH';")
@@ -258,7 +258,7 @@ def test_each_type_of_mariadb_has_the_values_that_the_server_prints(mariadb: Mar
 
 
 @pytest.mark.parametrize("kind", ["postgres", "mariadb"])
-def test_a_query_gives_the_types_that_tables_give(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_values_of_each_type_in_a_query_are_stored_as_the_server_prints_them(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     server: Server = request.getfixturevalue(kind)
     types = POSTGRES if kind == "postgres" else MARIADB
     fill(server, types)

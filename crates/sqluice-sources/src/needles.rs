@@ -233,7 +233,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn string_ends_agrees_with_the_plain_loop(
+        fn string_ends_finds_the_bytes_that_a_simple_loop_finds(
             block in prop::collection::vec(prop_oneof![Just(b'"'), Just(b'\\'), 0..0x21u8, any::<u8>()], 16),
         ) {
             let block = block.first_chunk().unwrap();
@@ -241,7 +241,7 @@ mod tests {
         }
 
         #[test]
-        fn first_agrees_with_the_plain_loop(
+        fn first_returns_the_position_that_a_simple_search_returns(
             block in prop::collection::vec(prop_oneof![Just(b'"'), any::<u8>()], 16),
             needle: u8,
         ) {
@@ -253,7 +253,7 @@ mod tests {
         }
 
         #[test]
-        fn range_agrees_with_the_plain_loop(block in prop::collection::vec(any::<u8>(), 64)) {
+        fn range_finds_the_bytes_that_a_simple_loop_finds(block in prop::collection::vec(any::<u8>(), 64)) {
             let block = block.first_chunk().unwrap();
             prop_assert_eq!(range::<b',', b'9'>(block), plain_range::<b',', b'9'>(block));
             prop_assert_eq!(range::<0, 0x1f>(block), plain_range::<0, 0x1f>(block));
@@ -261,7 +261,7 @@ mod tests {
         }
 
         #[test]
-        fn mask_and_masks_agree_with_the_plain_loop(
+        fn mask_and_masks_find_the_bytes_that_a_simple_loop_finds(
             block in prop::collection::vec(prop_oneof![Just(b','), any::<u8>()], 64),
             needles: [u8; 3],
         ) {

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn inflating_stops_when_the_output_exceeds_sz() {
+    fn inflating_a_file_fails_unless_the_output_has_the_stated_size() {
         let data = deflated(&vec![0; 50_000_000]);
         assert!(inflated(&data, 49_999_999).unwrap_err().contains("more than the 49999999 bytes"));
         assert!(inflated(&data, 50_000_001).unwrap_err().contains("inflates to 50000000 bytes"));

@@ -64,13 +64,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_body_runs_in_another_process() {
+    fn the_closure_runs_in_another_process() {
         in_own_process(|| assert!(std::env::args().any(|argument| argument == "--exact")));
     }
 
     #[test]
     #[should_panic(expected = "in its own process")]
-    fn a_body_that_panics_fails_its_test() {
+    fn a_closure_that_panics_fails_the_test() {
         in_own_process(|| panic!("as intended"));
     }
 }

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_and_microseconds_count_from_1970() {
+    fn dates_and_timestamps_are_days_and_microseconds_since_1970() {
         for (text, expected) in [
             ("1970-01-01", Some(0)),
             ("2024-02-29", Some(19_782)),

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_ahead_is_bounded() {
+    fn the_number_of_parts_read_ahead_is_bounded() {
         let (mut pieces, handed_out) = start(1_000_000, u64::MAX, 3);
         assert_eq!(pieces.next().unwrap().unwrap(), 0);
         std::thread::sleep(Duration::from_millis(200));

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_floats_have_their_fewest_digits() {
+    fn usual_floats_have_the_fewest_digits_in_sql_literals() {
         for (real, expected) in [
             (0.0, "0.0"),
             (-0.0, "-0.0"),
@@ -345,7 +345,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(20_000))]
 
         #[test]
-        fn each_float_is_read_back(bits in any::<u64>(), small in 0..1_u64 << 60, power in -30..30, whole in any::<i32>()) {
+        fn each_float_is_read_back_exactly_from_the_sql_literal(bits in any::<u64>(), small in 0..1_u64 << 60, power in -30..30, whole in any::<i32>()) {
             let short = f64::from(whole) * 10f64.powi(power);
             for real in [f64::from_bits(bits), f64::from_bits(small), short] {
                 if real.is_finite() {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_of_a_blob_has_two_digits() {
+    fn each_byte_of_a_blob_has_two_hexadecimal_digits_in_sql() {
         let blob: Vec<u8> = (0..=255).collect();
         let digits: String = blob.iter().map(|byte| format!("{byte:02x}")).collect();
         for length in [0, 1, 31, 32, 33, 64, 256] {

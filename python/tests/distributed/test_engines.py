@@ -1,4 +1,4 @@
-"""Ray, Spark and Dask with several workers: what they write is what one process would write, and what they read is what it holds."""
+"""Ray, Spark and Dask with several workers: they write the database that one process would write, and read all of its rows."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ ENGINES: list[tuple[str, Write]] = [("ray", by_ray), ("spark", by_spark), ("dask
 
 
 def shares(data: pyarrow.Table, tasks: int) -> list[pyarrow.Table]:
-    """The rows for each task, of the last of several none."""
+    """The rows for each task. The last tasks may get no rows."""
     size = -(-data.num_rows // tasks)
     return [data.slice(start * size, size) for start in range(tasks)]
 
@@ -98,7 +98,7 @@ def random_rows(chance: random.Random) -> pyarrow.Table:
 
 
 @pytest.mark.parametrize(("engine", "write"), ENGINES, ids=[name for name, _ in ENGINES])
-def test_random_rows_are_those_that_one_process_writes(request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Write) -> None:
+def test_many_tasks_write_the_same_database_as_one_process(request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Write) -> None:
     request.getfixturevalue(engine)
     chance = random.Random(7)
     for lap in range(tries(2, 4, 20)):
@@ -114,7 +114,7 @@ def test_random_rows_are_those_that_one_process_writes(request: pytest.FixtureRe
 
 
 @pytest.mark.parametrize(("engine", "write"), ENGINES, ids=[name for name, _ in ENGINES])
-def test_a_key_of_two_tasks_fails_the_job_and_leaves_nothing(request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Write) -> None:
+def test_a_primary_key_that_two_tasks_write_fails_the_job_and_leaves_no_file(request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Write) -> None:
     request.getfixturevalue(engine)
     data = pyarrow.table({"id": [1, 2, 3, 1], "x": ["a", "b", "c", "d"]})
     with pytest.raises(Exception, match=r"t\.id = 1 "):
@@ -123,7 +123,7 @@ def test_a_key_of_two_tasks_fails_the_job_and_leaves_nothing(request: pytest.Fix
 
 
 @pytest.mark.parametrize(("engine", "write"), ENGINES, ids=[name for name, _ in ENGINES])
-def test_a_set_has_all_rows(request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Write) -> None:
+def test_the_databases_of_a_set_have_each_row_once(request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Write) -> None:
     request.getfixturevalue(engine)
     write(pyarrow.table({"id": range(100)}), 4, tmp_path / "all", mode="set")
     about = sqluice.distributed.read_manifest(str(tmp_path / "all"))
@@ -140,14 +140,14 @@ def db(tmp_path: Path) -> Path:
     return tmp_path / "in.db"
 
 
-def test_ray_reads_all_parts(ray: Any, db: Path) -> None:
+def test_ray_reads_each_row_once_and_only_the_requested_columns(ray: Any, db: Path) -> None:
     source = sqluice.ray.SQLiteDatasource(db, "t", columns=["text", "id"])
     found = ray.data.read_datasource(source, override_num_blocks=5)
     assert found.schema().names == ["text", "id"]
     assert sorted(row["id"] for row in found.iter_rows()) == list(range(30_000))
 
 
-def test_ray_keeps_the_order_of_sorted_data(ray: Any, tmp_path: Path) -> None:
+def test_rows_that_ray_has_sorted_are_concatenated(ray: Any, tmp_path: Path) -> None:
     found = ray.data.range(50_000, override_num_blocks=6).random_shuffle(seed=1).sort("id")
     sink = sqluice.ray.SQLiteDatasink(tmp_path / "t.db", "t", primary_key="id")
     found.write_datasink(sink)
@@ -182,7 +182,7 @@ def placed_by_dask(data: pyarrow.Table, target: Path, **options: Any) -> int:
 
 
 @pytest.mark.parametrize(("engine", "write"), [("ray", placed_by_ray), ("spark", placed_by_spark), ("dask", placed_by_dask)])
-def test_tasks_place_their_rows_in_a_second_round(
+def test_a_second_round_of_tasks_writes_the_same_database_as_one_process(
     request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Callable[..., int]
 ) -> None:
     request.getfixturevalue(engine)
@@ -195,13 +195,13 @@ def test_tasks_place_their_rows_in_a_second_round(
     assert sorted(os.listdir(tmp_path)) == ["many.db", "one.db"]
 
 
-def test_spark_reads_all_parts(spark: Any, db: Path) -> None:
+def test_spark_reads_all_rows_in_the_requested_number_of_parts(spark: Any, db: Path) -> None:
     frame = spark.read.format("sqluice").option("path", str(db)).option("table", "t").option("parts", "5").load()
     assert frame.columns == ["id", "text", "real"] and frame.rdd.getNumPartitions() == 5
     assert frame.selectExpr("count(*)", "sum(id)", "max(real)").first()[:] == (30_000, 30_000 * 29_999 // 2, 29_999 / 8)
 
 
-def test_dask_reads_all_parts(dask: Any, db: Path) -> None:
+def test_dask_reads_all_rows_in_the_requested_number_of_parts(dask: Any, db: Path) -> None:
     frame = sqluice.dask.read(db, "t", columns=["id", "text"], npartitions=5)
     assert frame.npartitions == 5 and list(frame.columns) == ["id", "text"]
     assert frame["id"].sum().compute() == 30_000 * 29_999 // 2
@@ -209,7 +209,7 @@ def test_dask_reads_all_parts(dask: Any, db: Path) -> None:
 
 
 def kinds() -> pyarrow.Table:
-    """Columns of which SQLite has no type."""
+    """Columns of types that SQLite does not have."""
     moments = [0, 1_767_225_600_123_456, None]
     return pyarrow.table(
         {
@@ -230,7 +230,7 @@ def test_timestamps_are_written_as_one_process_writes_them(request: pytest.Fixtu
     assert content(tmp_path / "many.db") == content(tmp_path / "one.db")
 
 
-def test_spark_writes_timestamps_by_a_function_and_reads_them_again(spark: Any, tmp_path: Path) -> None:
+def test_the_write_function_for_spark_stores_timestamps_as_one_process_does(spark: Any, tmp_path: Path) -> None:
     sqluice.write(tmp_path / "one.db", kinds(), "t", primary_key="id")
     sqluice.spark.write(tmp_path / "t.db", frame_of_spark(spark, kinds()), "t", primary_key="id")
     assert content(tmp_path / "t.db") == content(tmp_path / "one.db")
@@ -253,7 +253,7 @@ def test_ray_makes_a_table_of_a_dataset_without_rows(ray: Any, tmp_path: Path) -
     assert content(target) == content(tmp_path / "one.db")
 
 
-def test_dask_reads_what_it_has_written(dask: Any, tmp_path: Path) -> None:
+def test_dask_reads_back_the_values_that_dask_wrote(dask: Any, tmp_path: Path) -> None:
     import dask.dataframe
     import pandas
 

@@ -30,7 +30,7 @@ def check(db: Path) -> None:
         assert connection.execute("SELECT count(*), count(DISTINCT id), sum(id) FROM t").fetchone() == (ROWS, ROWS, ROWS * (ROWS - 1) // 2)
 
 
-def test_tasks_whose_workers_are_killed_run_again_and_count_once(ray: Any, tmp_path: Path) -> None:
+def test_rows_of_tasks_whose_workers_are_killed_are_stored_once(ray: Any, tmp_path: Path) -> None:
     def dies_now_and_then(batch: Any) -> Any:
         mark = tmp_path / f"died-{batch['id'][0]}-{lap}"
         if random.Random(int(batch["id"][0]) + lap).random() < 0.5 and not mark.exists():
@@ -47,8 +47,8 @@ def test_tasks_whose_workers_are_killed_run_again_and_count_once(ray: Any, tmp_p
     assert list(tmp_path.glob("died-*"))
 
 
-def test_a_task_that_has_run_twice_counts_once(ray: Any, tmp_path: Path) -> None:
-    # Here, so that it is sent to the workers as it is.
+def test_rows_of_a_task_that_runs_twice_are_stored_once(ray: Any, tmp_path: Path) -> None:
+    # A local class is sent to the workers by value.
     class WritesTwice(sqluice.ray.SQLiteDatasink):
         """A sink of which a first attempt of each task has ended when Ray starts another."""
 
@@ -77,7 +77,7 @@ time.sleep(60)
 
 
 @pytest.mark.parametrize("when", ["writing", "later", "after"])
-def test_a_driver_of_ray_that_is_killed_leaves_no_half_of_a_target(tmp_path: Path, when: str) -> None:
+def test_a_killed_driver_of_ray_leaves_a_complete_target_or_none(tmp_path: Path, when: str) -> None:
     chance = random.Random(when)
     for lap in range(max(1, rounds() // 3)):
         folder = tmp_path / str(lap)
@@ -91,7 +91,7 @@ def test_a_driver_of_ray_that_is_killed_leaves_no_half_of_a_target(tmp_path: Pat
             if when == "after":
                 assert driver.stdout.readline() == "ended\n"
             else:
-                # Until some shards wait, or for longer.
+                # Waits until a task has written a database, and a random time after that.
                 ends = time.monotonic() + 60
                 while not list(folder.glob(".t.db.sqluice-staging/*/*.db")) and time.monotonic() < ends and not target.exists():
                     time.sleep(0.01)

@@ -1,3 +1,5 @@
+//! Tests of ingested rows that become pages within the open transaction of a connection, and of the cases in which SQLite inserts the rows.
+
 use std::path::Path;
 
 use arrow_array::{
@@ -164,7 +166,7 @@ fn rows_written_as_pages_equal_rows_inserted_by_sqlite() {
 const ENDS: [&str; 3] = ["ROLLBACK of the driver", "ROLLBACK by SQL", "close"];
 
 #[test]
-fn a_transaction_with_pages_that_is_not_committed_leaves_no_rows() {
+fn an_uncommitted_transaction_with_rows_written_as_pages_leaves_no_rows() {
     for mode in ["delete", "truncate", "persist", "wal"] {
         for end in ENDS {
             for before in ["", "CREATE TABLE old AS SELECT 1 AS a"] {
@@ -205,7 +207,7 @@ fn a_transaction_with_pages_that_is_not_committed_leaves_no_rows() {
 }
 
 #[test]
-fn savepoints_and_changes_after_pages_belong_to_the_transaction() {
+fn savepoints_and_changes_after_rows_written_as_pages_belong_to_the_transaction() {
     let home = tempfile::tempdir().unwrap();
     let shared = in_file(&home);
     shared.lock().set_autocommit(false).unwrap();
@@ -378,7 +380,7 @@ fn a_description_of_a_table_begins_no_transaction() {
 }
 
 #[test]
-fn other_threads_wait_until_the_rows_are_written_as_pages() {
+fn other_threads_see_all_rows_of_an_ingestion_or_none() {
     let home = tempfile::tempdir().unwrap();
     let shared = in_file(&home);
     sql(&shared, "CREATE TABLE t (a, b)").unwrap();

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_column_of_integers_has_ints() {
+    fn ints_returns_a_slice_only_if_all_values_are_integers() {
         let mut cells = Cells::default();
         cells.extend_ints(&[7, -2]);
         assert_eq!(cells.ints(), Some([7, -2].as_slice()));

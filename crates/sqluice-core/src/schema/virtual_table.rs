@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_loses_one_quote_on_each_side() {
+    fn an_option_of_a_virtual_table_loses_one_quote_on_each_side() {
         let made = |value: &str| {
             let sql = format!("CREATE VIRTUAL TABLE f USING fts5(a, content={value}, prefix=2)");
             let made = VirtualTableSql::of(&sql);

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refuted_assumption_without_another_plan_ends_the_run_with_its_error() {
+    fn an_error_for_which_no_other_plan_exists_ends_the_run() {
         let error = run(&mut (), |()| refuting(Assumption::RowOrder), |(), refuted| refuted.by_schema());
         assert_eq!(error.unwrap_err().refuted(), Some(Assumption::RowOrder));
         let bad = |_: &mut ()| Outcome::<Report>::of(Err(Error::input("bad")));

@@ -684,7 +684,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(128))]
 
         #[test]
-        fn stages_give_the_same_columns_and_refusals_as_single_steps(
+        fn computing_columns_in_stages_gives_the_same_values_and_refusals_as_one_by_one(
             batches in prop::collection::vec(
                 prop::collection::vec((prop::option::weighted(0.99, 0..91i64), "[ABx]{1,2}|10"), 1..40),
                 1..4,

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_of_a_text_counts() {
+    fn a_changed_bit_of_a_text_changes_the_hash() {
         let mut text = [0x55; 37];
         let mut hashes = vec![value(Value::Text(&text))];
         for bit in 0..text.len() * 8 {

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_converted_as_sqlite_does() {
+    fn utf16_text_is_converted_to_utf8() {
         for text in ["", "abc", "Grüße", "1 €", "😀 and \u{10ffff}", "\u{e000}\u{ffff}\0x"] {
             let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
             let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();

@@ -99,14 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn a_structure_without_leaves_has_no_segment() {
+    fn a_segment_without_leaves_is_not_listed_in_the_structure_record() {
         let segment = Segment { id: 1, leaves: 0 };
         assert_eq!(structure([0, 0, 0, 9], &segment, 4, None), [0, 0, 0, 9, 0, 0, 0]);
         assert_eq!(structure([0; 4], &segment, 4, Some(3)), [0, 0, 0, 0, 0xff, 0, 0, 1, 0, 0, 0]);
     }
 
     #[test]
-    fn a_structure_lists_its_segment_on_its_level() {
+    fn a_structure_record_lists_the_segment_on_the_given_level() {
         let segment = Segment { id: 1, leaves: 300 };
         let block = structure([0; 4], &segment, 2, None);
         assert_eq!(block, [0, 0, 0, 0, 3, 1, 0x82, 0x2c, 0, 0, 0, 0, 0, 1, 1, 1, 0x82, 0x2c]);

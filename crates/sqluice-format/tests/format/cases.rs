@@ -235,7 +235,7 @@ fn cell_sizes_count_varints_payloads_and_child_numbers() {
 }
 
 #[test]
-fn a_chunk_lists_its_leaves_and_links() {
+fn a_chunk_of_pages_lists_leaves_and_links_to_overflow_pages() {
     let geometry = geometry(512, 0);
     let mut chunk = Chunk::new(geometry, 8);
     assert!(chunk.is_empty());
@@ -265,7 +265,7 @@ fn a_chunk_lists_its_leaves_and_links() {
 }
 
 #[test]
-fn a_full_chunk_refuses_cells_that_need_a_further_page() {
+fn a_full_chunk_of_pages_refuses_cells_that_need_a_further_page() {
     let geometry = geometry(512, 0);
     // 12 cells of 40 bytes fill a leaf: 8 + 12 * 42 = 512.
     let mut chunk = Chunk::new(geometry, 2);
@@ -299,7 +299,7 @@ fn a_full_chunk_refuses_cells_that_need_a_further_page() {
 }
 
 #[test]
-fn an_empty_chunk_takes_a_row_of_any_size() {
+fn an_empty_chunk_of_pages_takes_a_row_of_any_size() {
     let mut chunk = Chunk::new(geometry(512, 0), 2);
     assert!(chunk.push(1, &record_of(100_000, 7)));
     assert_eq!(chunk.page_count(), 1 + 196);
@@ -385,7 +385,7 @@ fn a_tree_without_leaves_is_refused() {
 }
 
 #[test]
-fn the_header_has_its_fields_where_the_format_says() {
+fn the_file_header_has_the_fields_where_the_format_says() {
     let header = Header {
         geometry: geometry(65536, 7),
         write_version: 2,
@@ -445,7 +445,7 @@ fn a_new_header_has_schema_format_4_and_a_valid_page_count() {
 }
 
 #[test]
-fn bytes_that_are_no_header_are_refused_with_the_reason() {
+fn bytes_that_are_no_file_header_are_refused_with_the_reason() {
     let good = Header::new(geometry(512, 32), 1, 1).to_bytes();
     let with = |at: usize, byte: u8| {
         let mut bytes = good;

@@ -80,7 +80,7 @@ fn digest(index: &mut Index, detail: Detail) -> Digest {
 proptest! {
     #![proptest_config(sqluice_testkit::cases(200))]
     #[test]
-    fn an_index_of_sqlite_has_no_faults_and_the_sums_of_its_text(history in any_history()) {
+    fn an_index_that_sqlite_wrote_has_no_faults_and_the_same_checksum_as_the_text(history in any_history()) {
         let connection = made(&history);
         let (_, detail) = DETAILS[history.detail];
         let index = &mut Index::of(&connection);
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn the_row_of_a_changed_entry_is_found_by_its_sums(history in any_history(), number: usize) {
+    fn comparing_checksums_finds_the_row_of_a_changed_entry(history in any_history(), number: usize) {
         let connection = made(&history);
         let (_, detail) = DETAILS[history.detail];
         let all = expected(&connection, detail);
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn a_row_of_t_data_that_belongs_to_no_segment_is_found(history in any_history(), id in 2..9_i64, segment in 1900..2000_i64) {
+    fn a_row_of_the_data_table_that_belongs_to_no_segment_is_found(history in any_history(), id in 2..9_i64, segment in 1900..2000_i64) {
         let connection = made(&history);
         let (_, detail) = DETAILS[history.detail];
         for row in [id, segment << 37 | 1, i64::from(i32::MAX) << 31] {

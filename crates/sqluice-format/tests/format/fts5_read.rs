@@ -235,7 +235,7 @@ pub(crate) fn made(history: &History) -> Connection {
 proptest! {
     #![proptest_config(sqluice_testkit::cases(120))]
     #[test]
-    fn all_that_sqlite_has_written_is_read(history in any_history()) {
+    fn all_terms_and_positions_that_sqlite_wrote_are_read(history in any_history()) {
         let connection = made(&history);
         let (_, detail) = DETAILS[history.detail];
         let mut data = data_of(&connection);

@@ -1,4 +1,4 @@
-//! The order of keys: the fast comparison, its slow twin and SQLite's ORDER BY agree.
+//! The order of keys: the fast comparison, a slow, simple comparison and SQLite's ORDER BY agree.
 
 use std::cmp::Ordering;
 

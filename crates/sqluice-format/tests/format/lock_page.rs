@@ -1,5 +1,5 @@
-//! The page of the lock byte, which is never used. `SQLITE_TESTCTRL_PENDING_BYTE` moves it to where small files reach it,
-//! for the whole process: so each test runs in its own process.
+//! Tests that the page with the lock byte, usually at 1 GiB, is never used. `SQLITE_TESTCTRL_PENDING_BYTE` moves the lock byte into small
+//! files, for the whole process: so each test runs in its own process.
 
 use crate::support::*;
 use rusqlite::ffi;

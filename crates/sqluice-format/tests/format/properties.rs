@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn a_varint_reads_as_what_was_written(value in any::<u64>(), shift in 0..64u32, after in any::<[u8; 2]>()) {
+    fn a_varint_is_read_back_as_the_same_number(value in any::<u64>(), shift in 0..64u32, after in any::<[u8; 2]>()) {
         let value = value >> shift;
         let mut bytes = Vec::new();
         varint::push(&mut bytes, value);
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn a_record_reads_as_what_was_written(row in prop::collection::vec(any_value(), 0..20), cut in any::<prop::sample::Index>()) {
+    fn a_record_is_read_back_with_the_same_values(row in prop::collection::vec(any_value(), 0..20), cut in any::<prop::sample::Index>()) {
         let values: Vec<Value<'_>> = row.iter().map(Owned::value).collect();
         let mut bytes = Vec::new();
         record::encode(&values, &mut bytes);
@@ -222,7 +222,7 @@ proptest! {
     }
 
     #[test]
-    fn a_chunk_has_the_bytes_of_the_naive_writer(sizes in sizes(), reserved in 0..33u8, capacity in 1..40u32) {
+    fn a_chunk_of_pages_has_the_bytes_that_a_simple_writer_makes(sizes in sizes(), reserved in 0..33u8, capacity in 1..40u32) {
         let geometry = geometry(512, reserved);
         let all = rows_of(&sizes);
         let mut rows = &all[..];
@@ -345,7 +345,7 @@ proptest! {
     }
 
     #[test]
-    fn shift_changes_a_record_like_its_decoded_values(
+    fn shift_adds_to_the_integers_of_an_encoded_record(
         values in prop_oneof![9 => prop::collection::vec(any_value(), 1..6), 1 => prop::collection::vec(any_value(), 125..135)],
         shifts in prop::collection::btree_map(0..7usize, prop_oneof![any::<i64>(), -300..300i64], 0..6),
         (from, may_lack) in (prop_oneof![Just(i64::MIN), -300..300i64], any::<bool>()),

@@ -169,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn samples_ascend_and_each_run_of_parts_but_the_last_has_one(
+    fn samples_of_a_tree_ascend_and_each_group_of_parts_except_the_last_gives_one(
         page_bytes in prop::sample::select(&PAGE_SIZES[..4]),
         rows in prop::collection::vec((any::<i16>().prop_map(i64::from), 0..90usize), 0..900),
         part_bytes in 1..20_000usize,
@@ -431,7 +431,7 @@ fn by_leaves(bytes: &[u8], tree: Tree) -> SomeLeaves {
 }
 
 #[test]
-fn samples_of_eight_equal_trees_are_spread_evenly() {
+fn samples_for_eight_trees_are_spread_evenly() {
     const ROWS: i64 = 100_000;
     let home = Home::new();
     let db = open(&home.path);

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_known_words_at_the_end_of_a_name_decide() {
+    fn the_longest_known_words_at_the_end_of_a_column_name_choose_the_expression() {
         for (table, name, affinity, expected) in [
             ("t", "BillingCity", Affinity::Text, Some("city()")),
             ("t", "first_name", Affinity::Text, Some("first_name()")),

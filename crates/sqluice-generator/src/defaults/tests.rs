@@ -13,7 +13,7 @@ fn expression(schema: &Schema, table: usize, column: usize) -> Option<String> {
 }
 
 #[test]
-fn declarations_suggest_values() {
+fn the_declared_type_of_a_column_gives_the_default_expression() {
     for (declared, expected) in [
         ("INTEGER", "int(0, 1000000)"),
         ("TINYINT(1)", "int(0, 127)"),

@@ -276,7 +276,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn addresses_have_the_wanted_lengths_and_stay_different() {
+    fn mail_addresses_and_links_have_the_requested_length() {
         let key = Key::of_column(1, "t", "c");
         for wanted in [18, 25, 60] {
             let mail = |number: u64| fitted(b"jack.kumar@fable.example", number, wanted, key);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn iso_writes_a_second_with_separator_fraction_and_zone() {
+    fn iso_writes_a_timestamp_with_separator_fraction_and_zone() {
         let key = Key::of_column(1, "t", "c");
         let text = Adapted::moment(key, 7, b"2024-05-06 07:08:09", ("T", 3, "+02:00"));
         let text = String::from_utf8(text).unwrap();

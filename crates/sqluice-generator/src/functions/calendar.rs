@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn days_and_seconds_are_shifted_over_the_ends_of_months_and_years() {
+    fn dates_and_timestamps_are_shifted_over_the_ends_of_months_and_years() {
         for (text, steps, expected) in [
             ("2024-02-28", 1, Some("2024-02-29")),
             ("2024-01-01", -1, Some("2023-12-31")),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_not_a_valid_day_or_second_are_refused() {
+    fn texts_that_are_no_valid_date_or_timestamp_are_refused() {
         for text in [
             "2023-02-29",
             "1900-02-29",

@@ -581,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn alias_columns_add_up_to_the_weights() {
+    fn the_columns_of_the_alias_method_add_up_to_the_weights() {
         let long: Vec<f64> = (1..5000).map(|rank| 1.0 / f64::from(rank)).collect();
         for weights in [&[1.0, 2.0, 3.0][..], &[1e-300, 1.0], &[1e307, 1e307, 5e306], &[1.0, 1000.0], &long] {
             let total: f64 = weights.iter().map(|weight| weight / weights[0]).sum();

@@ -534,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_evenly_spread_over_the_rows() {
+    fn random_shares_are_evenly_spread_between_0_and_1() {
         for count in [1, 2, 100, 1000, BLOCK, 3 * BLOCK] {
             let key = Key::of_column(5, "t", "c");
             let mut shares: Vec<u64> = (0..count).map(|row| share(key, count, row)).collect();
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_within_a_part_of_the_shares_cover_the_full_range() {
+    fn a_number_within_a_range_is_scaled_to_64_bits() {
         assert_eq!(within(10, 10, 5), 0);
         assert_eq!(within(1 << 63, 0, 1 << 63), u64::MAX);
         assert_eq!(within(1 << 62, 0, 1 << 63), 1 << 63);

@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn values_depend_on_the_column_in_with_and_unique_keeps_them_different() {
+    fn with_makes_masked_values_depend_on_a_column_and_unique_keeps_values_different() {
         let with = |expression: &str, person: i64, old: i64| {
             let mut space = MaskSpace::default();
             let (old, person) = ([old], [person]);

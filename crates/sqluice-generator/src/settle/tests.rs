@@ -1,4 +1,5 @@
-//! Tests that settled rows satisfy their constraints: SQLite inserts them into the declared tables.
+//! Tests that generated rows satisfy the constraints after values were exchanged between rows: SQLite inserts the rows into the declared
+//! tables.
 
 use rusqlite::{Connection, params_from_iter};
 use sqluice_core::progress::Cancel;
@@ -32,7 +33,7 @@ fn number(connection: &Connection, sql: &str) -> i64 {
 }
 
 #[test]
-fn exchanges_satisfy_the_constraints_and_leave_the_value_counts_of_columns() {
+fn exchanging_values_between_rows_satisfies_constraints_and_keeps_value_counts() {
     let sql = "CREATE TABLE t (
         id INTEGER PRIMARY KEY,
         kind TEXT NOT NULL, -- gen: shares('a': 70, 'b': 20, 'c': 10)

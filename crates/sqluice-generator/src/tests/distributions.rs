@@ -141,7 +141,7 @@ fn children(which: &str, seed: u64, parents: u64, rows: u64) -> Vec<u64> {
 }
 
 #[test]
-fn references_have_the_distribution_of_any_zipf_and_each() {
+fn references_are_distributed_uniformly_by_zipf_or_by_each() {
     for seed in 0..SEEDS {
         assert_fits(&children("", seed, 100, 100_000), &[0.01; 100]);
 

@@ -319,7 +319,7 @@ fn reals_digits_lengths_and_bytes_are_uniform() {
 }
 
 #[test]
-fn days_are_uniform_and_both_ends_are_reached() {
+fn random_dates_are_uniform_and_include_both_ends() {
     let day = |day: &str| Owned::Text(day.to_owned());
     let days = ["2024-02-28", "2024-02-29", "2024-03-01", "2024-03-02"].map(day);
     assert_fits(&counts("date('2024-02-28', '2024-03-02')", 1, &days), &[0.25; 4]);
@@ -329,7 +329,7 @@ fn days_are_uniform_and_both_ends_are_reached() {
 }
 
 #[test]
-fn many_choices_are_all_reached() {
+fn each_of_many_options_of_choice_is_equally_likely() {
     let options: Vec<String> = (0..2000).map(|option| (option * option).to_string()).collect();
     let mut seen = HashMap::new();
     for value in ints(&format!("choice({})", options.join(", ")), ROWS) {
@@ -427,7 +427,7 @@ fn large_values_make_small_parts_and_batches_so_that_memory_is_bounded() {
 }
 
 #[test]
-fn computed_columns_are_null_in_batches() {
+fn generated_batches_have_null_in_computed_columns() {
     let (rows, _) = table("CREATE TABLE t (a AS (b + 1), b, c AS (b) STORED)", 10);
     assert!(rows.iter().all(|row| row[0] == Owned::Null && row[1] != Owned::Null && row[2] == Owned::Null));
 }
@@ -461,7 +461,7 @@ fn values_never_change_from_version_to_version() {
 }
 
 #[test]
-fn every_example_gives_values_in_its_schema() {
+fn every_example_of_a_function_gives_different_values() {
     for function in super::FUNCTIONS {
         let sql = Function::EXAMPLE_SCHEMA.replace("{}", function.example);
         let spec = Spec::new(&Schema::parse(sql, Path::new("s.sql")).unwrap())
@@ -483,7 +483,7 @@ fn every_example_gives_values_in_its_schema() {
 }
 
 #[test]
-fn distinct_values_are_distinct_for_as_many_rows_as_there_are_values() {
+fn distinct_gives_different_values_for_as_many_rows_as_there_are_values() {
     for (expression, count) in [
         ("permutation(-5, 4)", 10),
         ("distinct(int(1, 1000))", 1000),

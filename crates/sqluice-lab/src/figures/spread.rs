@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_are_not_finite_are_ignored() {
+    fn measured_samples_that_are_not_finite_are_ignored() {
         assert_eq!(Spread::of_samples(&[]), None);
         assert_eq!(Spread::of_samples(&[f64::NAN, f64::INFINITY]), None);
         assert_eq!(
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_sample_is_never_apart_from_others() {
+    fn a_single_sample_never_counts_as_different_from_others() {
         let one = Spread::of_samples(&[1.0]).unwrap();
         let two = Spread::of_samples(&[5.0, 6.0]).unwrap();
         let three = Spread::of_samples(&[5.9, 8.0, 9.0]).unwrap();

@@ -48,7 +48,7 @@ fn variants(run: &Run) -> BTreeMap<(&str, &str), &Variant> {
 }
 
 #[test]
-fn every_published_variant_has_a_figure_or_a_reason() {
+fn every_published_variant_is_run_and_compared_with_the_published_figure() {
     let all = variants(&TINY);
     for experiment in &published().experiment {
         for figure in &experiment.results {
@@ -62,7 +62,7 @@ fn every_published_variant_has_a_figure_or_a_reason() {
 }
 
 #[test]
-fn no_variant_fails_and_only_uninstalled_programs_and_other_systems_are_skipped() {
+fn no_variant_fails_and_only_missing_programs_or_other_systems_are_reasons_to_skip() {
     for (key, variant) in variants(&TINY) {
         match &variant.outcome {
             Outcome::Measured { samples, seconds, .. } => {

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_away_from_the_locks_stays_and_others_split_the_read_at_the_locks() {
+    fn an_error_at_locked_bytes_splits_the_read_and_another_error_is_passed_on() {
         let step = |offset, length| match around_locks(offset, length, io::ErrorKind::Other.into()) {
             Ok(Step::Before(bytes)) => Some((false, bytes)),
             Ok(Step::Within(bytes)) => Some((true, bytes)),

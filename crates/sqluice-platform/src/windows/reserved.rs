@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_accepted() {
+    fn usual_file_names_are_accepted_on_windows() {
         for name in
             ["a", "console", "COM", "COM10", "LPTX", "nullx.txt", "größe", ".x", "a b", "x.con", "-", "~"]
         {

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_keep_a_hash_and_spaces_and_a_backslash_begins_an_escape() {
+    fn quoted_option_values_keep_hashes_and_spaces_and_a_backslash_begins_an_escape() {
         for (written, value) in [
             ("a#b", "a"),
             ("'a#b'", "a#b"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn files_include_files_and_folders() {
+    fn include_directives_for_files_and_folders_are_parsed() {
         let mut found = Vec::new();
         let text = "!includedir /etc/conf.d/\n!include  /etc/a.cnf\n[x]\n";
         parse(text, &mut Options::new(), &mut |include, _| found.push(include));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_with_those_that_it_includes_even_if_it_includes_itself() {
+    fn an_option_file_that_includes_itself_is_read_with_all_included_files() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(".my.cnf");
         std::fs::create_dir(folder.path().join("d")).unwrap();
@@ -208,7 +208,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_anybody_may_write_is_skipped() {
+    fn an_option_file_that_anybody_may_write_is_skipped() {
         use std::os::unix::fs::PermissionsExt as _;
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "[client]\nuser=a\n").unwrap();

@@ -335,7 +335,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_of_a_server_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), at in 0_usize..120) {
+    fn random_bytes_of_a_server_never_make_the_client_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), at in 0_usize..120) {
         let mut first = greeting();
         let at = at.min(first.len() - 1);
         first[at] = bytes.first().copied().unwrap_or(0xff);

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authorities_of_the_system_need_the_name_of_the_server() {
+    fn certificate_authorities_of_the_system_require_verification_of_the_server_name() {
         let mode = |url: &str| {
             let address = Address::parse(Path::new(url)).unwrap();
             let user = |name: &str| (name == "PGUSER").then(|| "ann".to_owned());

@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn changed_bytes_of_a_server_never_panic_or_hang(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+    fn changed_bytes_of_a_server_never_make_the_client_panic_or_hang(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut bytes = [login(), copy(&[b"1\n".to_vec()])].concat();
         for (at, byte) in changes {
             let at = at.index(bytes.len());

@@ -88,7 +88,7 @@ mod tests {
         }
 
         #[test]
-        fn any_number_is_written_or_refused(value: i64) {
+        fn no_number_makes_formatting_a_date_or_timestamp_panic(value: i64) {
             for unit in [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond] {
                 let _ = timestamp(value, unit, true, &mut String::new());
                 let _ = date(value, &mut String::new());
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_have_the_fewest_groups_of_three_digits() {
+    fn fractions_of_seconds_have_the_fewest_groups_of_three_digits() {
         let of = |nanos| {
             let mut text = String::new();
             time(nanos, TimeUnit::Nanosecond, &mut text).unwrap();

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn of_returns_no_form_for_timestamps_of_new_columns_and_for_other_text() {
+    fn timestamps_as_new_columns_have_them_and_other_text_have_no_other_form() {
         for text in [
             "2024-01-01 00:00:00",
             "2024-01-01 00:00:00+00:00",

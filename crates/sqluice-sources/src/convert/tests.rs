@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn floats_are_read_with_a_comma(float in any::<f64>().prop_filter("a number", |float| float.is_finite()), scale in 0..20usize) {
+    fn floats_with_a_decimal_comma_are_read(float in any::<f64>().prop_filter("a number", |float| float.is_finite()), scale in 0..20usize) {
         let how = numbers(true, Some("."));
         for text in [format!("{float:?}"), format!("{float:e}"), format!("{:.scale$}", float % 1e6)] {
             let expected: f64 = text.parse().unwrap();

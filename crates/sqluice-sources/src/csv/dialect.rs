@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_that_ends_lines_or_is_no_ascii_has_no_role() {
+    fn a_line_end_or_non_ascii_character_cannot_be_delimiter_quote_comment_or_escape() {
         let plain = Dialect::default();
         plain.check().unwrap();
         refused(Dialect { delimiter: b'\n'.into(), ..plain }, r"'\n' can't be the delimiter character");

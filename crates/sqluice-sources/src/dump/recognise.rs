@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_strings_comments_and_names_do_not_decide() {
+    fn words_in_strings_comments_and_names_do_not_decide_the_dialect_of_a_script() {
         for script in [
             "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE t(serial, \"engine=\");",
             "CREATE TABLE t(a);\nINSERT INTO t VALUES('engine=v8 auto_increment ::');",

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_that_was_saved_in_a_variable_is_restored() {
+    fn an_sql_mode_that_was_saved_in_a_variable_is_restored() {
         let set = "SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO,ANSI,NO_BACKSLASH_ESCAPES'";
         assert_eq!(after(&[set]), (true, true));
         let trigger = ["SET @saved_sql_mode       = @@sql_mode", "SET sql_mode              = ''"];
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_may_be_set_by_each_name_of_the_setting() {
+    fn sql_mode_may_be_set_by_each_of_four_names() {
         for name in ["sql_mode", "SESSION sql_mode", "@@sql_mode", "@@SESSION.sql_mode"] {
             assert_eq!(after(&[&format!("SET {name} = 'NO_BACKSLASH_ESCAPES'")]), (false, true), "{name}");
         }

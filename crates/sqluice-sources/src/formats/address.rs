@@ -140,13 +140,13 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn an_address_that_is_written_is_read_back(column in 1..=COLUMNS_MAX, row in 1..=ROWS_MAX) {
+        fn a_written_cell_address_is_read_back(column in 1..=COLUMNS_MAX, row in 1..=ROWS_MAX) {
             prop_assert_eq!(cell(written(column, row).as_bytes()), Some((column, row)));
             prop_assert_eq!(cell(format!("${}", written(column, row)).as_bytes()), Some((column, row)));
         }
 
         #[test]
-        fn any_text_is_an_address_within_a_sheet_or_none(text in "[$]?[A-Za-z]{0,6}[$]?[0-9]{0,12}:?") {
+        fn any_text_is_a_cell_address_within_a_sheet_or_none(text in "[$]?[A-Za-z]{0,6}[$]?[0-9]{0,12}:?") {
             if let Some((column, row)) = cell(text.as_bytes()) {
                 prop_assert!((1..=COLUMNS_MAX).contains(&column) && (1..=ROWS_MAX).contains(&row));
             }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_may_be_open() {
+    fn a_range_of_cells_may_lack_an_end() {
         let area = |text| Area::parse(text).map(|area| (area.columns, area.rows));
         assert_eq!(area("A3:F200"), Some((1..=6, 3..=200)));
         assert_eq!(area("A3:F"), Some((1..=6, 3..=ROWS_MAX)));

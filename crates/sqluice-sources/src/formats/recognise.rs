@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_and_the_first_bytes_decide_the_format() {
+    fn the_name_and_the_first_bytes_of_a_file_decide_its_format() {
         let [lines, array, objects] = [&NDJSON, &JSON_ARRAY, &JSON_OBJECTS];
         for (name, head, expected) in [
             ("x.csv", "{\"a\":1}", lines),

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn many_readers_get_the_same_bytes() {
+    fn several_threads_read_the_right_bytes_of_a_remote_file() {
         let (counted, ranges) = file(6 << 20, None);
         ranges.want(std::iter::once(3..6 << 20));
         std::thread::scope(|scope| {

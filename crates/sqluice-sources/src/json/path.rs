@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_keys_with_points_or_a_pointer() {
+    fn a_records_path_is_keys_joined_by_points_or_a_json_pointer() {
         let keys = |text: &str| RecordsPath::parse(text).unwrap().0;
         assert_eq!(keys("features"), ["features"]);
         assert_eq!(keys("data.items"), ["data", "items"]);

@@ -230,7 +230,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..60)) {
+        fn no_bytes_make_the_reader_of_parquet_lengths_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..60)) {
             for encoding in [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
                 extra(&bytes, encoding, 10_000, 7);
                 extra(&[&[0x80, 1, 4], &bytes[..]].concat(), encoding, 10_000, 7);

@@ -1,4 +1,4 @@
-//! Tests that the rows are those of `tpchgen` for any number of parts.
+//! Tests that tables of the benchmark TPC-H have the rows of the crate `tpchgen`, for any number of parts.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(8))]
 
     #[test]
-    fn a_table_is_the_same_in_any_number_of_parts(
+    fn a_tpch_table_has_the_same_rows_in_any_number_of_parts(
         table in proptest::sample::select(Table::ALL.to_vec()),
         scale in 0.0005..0.004,
         parts in 2..50_i32,
@@ -47,7 +47,7 @@ proptest! {
 }
 
 #[test]
-fn the_numbers_of_rows_and_parts_are_those_announced() {
+fn a_tpch_table_has_the_announced_numbers_of_rows_and_parts() {
     for mut table in TpchTable::all(0.02).unwrap() {
         let (about, known) = (table.rows_about(), table.rows());
         let (rows, firsts) = rows(&mut table);
@@ -59,7 +59,7 @@ fn the_numbers_of_rows_and_parts_are_those_announced() {
 }
 
 #[test]
-fn the_parts_of_large_tables_have_the_size_of_a_write() {
+fn the_parts_of_large_tpch_tables_have_the_size_of_a_write() {
     for scale in [0.01, 1.0, 30.0, 1000.0] {
         for table in TpchTable::all(scale).unwrap() {
             let part_bytes = table.bytes_about() / u64::from(table.parts.unsigned_abs());
@@ -76,7 +76,7 @@ fn the_parts_of_large_tables_have_the_size_of_a_write() {
 
 /// Compares the repeated keys in generated rows of `partsupp` with the prediction.
 #[test]
-fn scales_with_repeated_keys_are_refused() {
+fn tpch_scales_at_which_keys_of_partsupp_repeat_are_predicted_and_refused() {
     let mut refused = 0;
     for thousandths in 1..=60 {
         let scale = f64::from(thousandths) / 2000.0;

@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_sort_like_their_keys() {
+    fn the_first_bytes_of_keys_as_integers_sort_like_the_keys() {
         let keys: [&[u8]; 8] = [
             b"",
             b"\0",
@@ -247,7 +247,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn below_counts_the_smaller_numbers(mut numbers in proptest::collection::vec(0u64..50, 0..300), number in 0u64..52) {
+        fn below_returns_how_many_numbers_are_smaller(mut numbers in proptest::collection::vec(0u64..50, 0..300), number in 0u64..52) {
             numbers.sort_unstable();
             let mut sorted = Sorted::default();
             numbers.iter().for_each(|number| sorted.push(*number));
@@ -257,7 +257,7 @@ mod tests {
 
         /// Tests an index of a single page, as SQLite writes it: each key is found at its place, and other keys are not found.
         #[test]
-        fn keys_are_found(
+        fn each_key_on_an_index_page_is_found_and_no_other_key(
             keys in proptest::collection::btree_set("(ab|abcdefgh|é|\0)?[a-c]{0,3}", 0..60),
             others in proptest::collection::vec("(ab|abcdefgh|é|\0)?[a-c]{0,4}", 20),
         ) {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_name_members_and_elements() {
+    fn json_paths_name_members_of_objects_and_elements_of_arrays() {
         assert_eq!(parse("$").unwrap(), []);
         assert_eq!(parse("$.a.b").unwrap(), [member("a"), member("b")]);
         assert_eq!(parse("$.tags[10].x").unwrap(), [member("tags"), Step::Element(10), member("x")]);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_path_is_refused_with_the_byte_of_its_error() {
+    fn an_invalid_json_path_is_refused_with_the_byte_of_the_error() {
         for (path, at) in [
             ("", 0),
             ("email", 0),

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn each_character_is_read_back_wherever_it_is_in_a_field() {
+    fn each_character_is_read_back_from_any_place_in_a_csv_field() {
         for (delimiter, byte) in
             b",\t;|".iter().flat_map(|&delimiter| (1..0x80).map(move |byte| (delimiter, byte)))
         {

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_character_is_read_back_wherever_it_is_in_a_text() {
+    fn each_character_is_read_back_from_any_place_in_a_json_text() {
         for character in '\0'..'\u{3000}' {
             for text in [
                 format!("{character}"),

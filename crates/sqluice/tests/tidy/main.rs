@@ -67,7 +67,7 @@ fn sources() -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_format_crate_depends_on_nothing() {
+fn the_file_format_crate_has_no_dependencies_outside_its_tests() {
     let manifest = read(&repository().join("crates/sqluice-format/Cargo.toml"));
     let mut tables = manifest.lines().filter(|line| line.starts_with('['));
     let forbidden = tables.find(|table| table.contains("dependencies") && *table != "[dev-dependencies]");
@@ -75,7 +75,7 @@ fn the_format_crate_depends_on_nothing() {
 }
 
 #[test]
-fn no_source_has_a_mark_of_unfinished_work() {
+fn no_source_file_has_a_mark_of_unfinished_work() {
     let macros = ["todo!", "unimplemented!", "dbg!"];
     let words = ["TODO", "FIXME", "XXX", "HACK"];
     let mut undone = Vec::new();
@@ -132,7 +132,7 @@ fn has_python_argument(line: &str) -> bool {
 }
 
 #[test]
-fn the_engine_names_settings_as_data_and_never_as_flags_or_arguments() {
+fn messages_of_the_engine_name_no_command_line_flag_and_no_python_argument() {
     assert_eq!(flags_in_strings("let a = \"--memory\";\n// \"--memory\"\n\"-- table\"").len(), 1);
     assert_eq!(flags_in_strings("f(\"give more memory: --memory\")").len(), 1);
     assert!(has_python_argument("\"use overwrite=True\""));
@@ -159,7 +159,7 @@ fn the_engine_names_settings_as_data_and_never_as_flags_or_arguments() {
 }
 
 #[test]
-fn no_text_names_a_path_of_one_machine() {
+fn no_text_file_names_an_absolute_path_of_a_single_machine() {
     let paths = ["/work/", "/home/", "/root/", "/Users/"];
     let found = lines_of_texts(|_, line| paths.iter().any(|path| line.contains(path)));
     assert!(found.is_empty(), "{found:#?}");
@@ -167,7 +167,7 @@ fn no_text_names_a_path_of_one_machine() {
 
 /// No relative path leads out of the repository, neither from the folder of its file nor, in Rust, from that of its crate.
 #[test]
-fn no_text_names_a_folder_outside_the_repository() {
+fn no_text_file_names_a_folder_outside_the_repository() {
     let found = lines_of_texts(|folder, line| {
         let paths = line.split(|c: char| !(c.is_alphanumeric() || "._-/".contains(c)));
         paths.into_iter().any(|path| climbed(path) > folder.components().count())

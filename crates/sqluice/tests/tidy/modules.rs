@@ -200,7 +200,7 @@ fn crates() -> Vec<PathBuf> {
 }
 
 #[test]
-fn modules_use_only_those_above_them_and_form_no_circles() {
+fn modules_use_only_modules_listed_above_them_and_form_no_circles() {
     let crates = crates();
     assert!(crates.len() >= 10, "{crates:?}");
     let wrong: Vec<String> = crates
@@ -213,7 +213,7 @@ fn modules_use_only_those_above_them_and_form_no_circles() {
 }
 
 #[test]
-fn planted_imports_are_found() {
+fn imports_that_break_the_rules_of_modules_are_found() {
     let sound = [
         (
             "",

@@ -32,7 +32,7 @@ fn expanded(path: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_path_in_texts_about_the_code_exists() {
+fn every_path_named_in_architecture_md_and_contributing_md_exists() {
     let found = named("see `a/{b,c}.rs`, `d/e` and `x y/z`\n```\n`f/g`\n```\n`target/x`, `s3://h/i`");
     assert_eq!(found, ["a/b.rs", "a/c.rs", "d/e"]);
     let mut missing = Vec::new();

@@ -41,7 +41,7 @@ fn may(file: &Path) -> bool {
 }
 
 #[test]
-fn only_the_platform_crate_names_operating_systems() {
+fn only_the_platform_and_test_kit_crates_name_operating_systems() {
     let mut found = Vec::new();
     for file in sources().into_iter().filter(|file| has_extension(file, &["rs"]) && !may(file)) {
         let text = read(&file);
@@ -55,7 +55,7 @@ fn only_the_platform_crate_names_operating_systems() {
 }
 
 #[test]
-fn a_planted_name_of_a_system_is_found() {
+fn source_lines_that_name_an_operating_system_are_found() {
     let planted = [
         "use std::os::unix::fs::FileExt;",
         "    #[cfg(target_os = \"linux\")]",

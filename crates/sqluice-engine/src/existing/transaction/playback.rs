@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn published_pages_are_part_of_the_database_before_and_after_commit() {
+    fn pages_put_into_a_transaction_are_part_of_the_database_before_and_after_commit() {
         each(|mode, change| {
             let connection = change.publish(mode, "");
             assert_eq!(sum(&connection), change.content[1], "{mode} {}", change.page_bytes);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn published_pages_replace_pages_that_the_transaction_has_changed_by_sql() {
+    fn pages_put_into_a_transaction_replace_pages_that_earlier_sql_has_changed() {
         each(|mode, change| {
             // The pages are dirty and parsed in the cache.
             let connection = change.publish(mode, "UPDATE t SET c = c + 1; UPDATE t SET c = c - 1;");

@@ -1,4 +1,4 @@
-//! Tests of foreign keys.
+//! Tests of errors about foreign keys and unique keys.
 
 use super::*;
 

@@ -244,7 +244,7 @@ fn full_text_tables_triggers_and_views_come_after_the_rows() {
 }
 
 #[test]
-fn a_module_that_is_not_built_in_is_named() {
+fn the_error_about_a_missing_virtual_table_module_names_the_module() {
     let mut waiting = Waiting::new("CREATE VIRTUAL TABLE f USING fts5(a)", "");
     waiting.schema.others[0].sql = Some("CREATE VIRTUAL TABLE f USING none(a)".to_owned());
     let error = waiting.finish().unwrap_err();
@@ -267,7 +267,7 @@ fn analyze_writes_the_same_statistics_as_sqlite_alone() {
 }
 
 #[test]
-fn the_bytes_do_not_depend_on_memory_or_threads() {
+fn the_bytes_of_a_file_do_not_depend_on_memory_or_threads() {
     let sql = "CREATE TABLE t (a TEXT, b AS (a || a) STORED UNIQUE); CREATE INDEX i ON t (substr(a, 3))";
     let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000)
                 INSERT INTO staging.t SELECT printf('%032d%x', i % 19000, (i % 19000) * 7919 % 65536) FROM n";

@@ -75,7 +75,7 @@ fn a_row_that_sqlite_refuses_is_named_by_its_record() {
 }
 
 #[test]
-fn a_value_that_is_no_rowid_is_named_by_its_record() {
+fn a_row_with_an_invalid_or_repeated_rowid_is_named_by_its_record() {
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b AS (a) STORED)";
     let failure = Waiting::new(sql, "INSERT INTO staging.t VALUES (1), ('x')").fails();
     assert_eq!(failure.message, "record 2: datatype mismatch");

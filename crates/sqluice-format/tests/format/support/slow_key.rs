@@ -1,4 +1,4 @@
-//! The twin of the fast comparison of keys: value by value, as SQLite's documentation describes it.
+//! A slow comparison of keys, value by value, as SQLite's documentation describes the order. Tests compare the fast comparison with it.
 
 use std::cmp::Ordering;
 

@@ -621,7 +621,7 @@ fn rows_before_a_malformed_one_reach_the_sink_first() {
 }
 
 #[test]
-fn the_parsers_agree_on_a_table_of_two_thousand_columns() {
+fn the_fast_and_the_slow_parser_agree_on_a_table_of_two_thousand_columns() {
     let names: Vec<String> = (0..2000).map(|column| format!("c{column}")).collect();
     let mut input = names.join(",").into_bytes();
     for row in 0..300 {

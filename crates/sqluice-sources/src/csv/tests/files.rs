@@ -1,4 +1,4 @@
-//! Tests of files in a chain, and of their progress.
+//! Tests of several CSV files that are read one after another as one source (a chain), and of the reported progress.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -58,7 +58,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(256))]
 
     #[test]
-    fn a_chain_has_the_rows_of_its_files_one_after_another(
+    fn a_chain_of_csv_files_has_the_rows_of_one_file_after_another(
         files in prop::collection::vec(prop::collection::vec(select(vec!["1\n", "x", "\r\n", "\n", "2,3\n", "\"\n\"\n"]), 0..8), 0..5),
         rows_max in prop::option::of(0..12u64),
         part_bytes in 1..8usize,
@@ -84,7 +84,7 @@ proptest! {
 }
 
 #[test]
-fn a_file_of_a_chain_is_opened_when_the_one_before_is_at_its_end() {
+fn a_csv_file_of_a_chain_is_opened_after_the_previous_file_was_read() {
     let opened = Arc::default();
     let files = vec![b"a\n1\n2\n".to_vec(), b"a\n\xff".to_vec()];
     let mut chain = chain(files, options(1), None, Arc::clone(&opened));
@@ -96,7 +96,7 @@ fn a_file_of_a_chain_is_opened_when_the_one_before_is_at_its_end() {
 }
 
 #[test]
-fn a_file_that_can_not_be_opened_ends_its_chain() {
+fn a_file_that_can_not_be_opened_ends_the_chain_of_csv_files() {
     let files = vec![b"a\n1\n".to_vec(), Vec::new(), b"a\n2\n".to_vec()];
     let (taken, error) = all(chain(files, options(1), None, Arc::default()));
     assert_eq!(taken.len(), 1);

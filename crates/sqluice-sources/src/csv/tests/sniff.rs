@@ -380,7 +380,7 @@ fn a_file_of_several_columns_is_never_recognised_as_one_column() {
 }
 
 #[test]
-fn sentences_are_one_column() {
+fn a_file_of_sentences_with_commas_has_one_column() {
     for file in [
         "text\nhello, world\nthis is it, or not, is it\nno commas\nwell, well, well, no\n",
         "comment\nA sentence.\nAnother one, with a comma.\n",
@@ -713,7 +713,7 @@ fn a_colon_is_the_delimiter_only_if_no_other_delimiter_fits() {
 }
 
 #[test]
-fn columns_of_numbers_and_dates_outvote_columns_of_codes() {
+fn in_the_decision_about_a_header_numbers_and_dates_outvote_codes() {
     for file in [
         "id,date,s1,s2\n1,2020-01-01,a1,a2\n",
         "id,s1,s2,s3,s4\n1,a1,a2,a3,a4\n2,b1,b2,b3,b4\n3,c1,c2,c3,c4\n",

@@ -1,5 +1,5 @@
-//! Tests of `Evidence`: its rules agree with a slow twin, a number that is stored prints as the text that was read, and examples have the
-//! expected types.
+//! Tests of `Evidence`, from which the type of a column follows: the fast rules agree with the simple ones, a stored number prints as the
+//! text that was read, and examples have the expected types.
 
 use proptest::prelude::*;
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn evidence_can_be_merged_in_any_order(a in column(), b in column(), c in column()) {
+    fn evidence_about_column_types_can_be_merged_in_any_order(a in column(), b in column(), c in column()) {
         let joined = |x: Evidence, y: Evidence| { let mut joined = x; joined.merge(y); joined };
         let all = [a.clone(), b.clone(), c.clone()].concat();
         let [a, b, c] = [a, b, c].map(|values| evidence(&values));

@@ -1,4 +1,5 @@
-//! The code that all tests of this module share: columns of text, and a slow twin of the rules.
+//! Tests of the types that columns of text get. The tests share random columns, and `slow`, a simple version of the rules, which the fast
+//! version must agree with.
 
 mod evidence;
 mod print;
@@ -12,7 +13,7 @@ use proptest::test_runner::TestRunner;
 use super::Inferred;
 use print::{has_printer, stored};
 
-/// Returns the type of a column by the rules, word for word: the slow twin.
+/// Returns the type of a column, by the rules in their simplest form.
 fn slow(values: &[String]) -> Inferred {
     if values.is_empty() {
         Inferred::Text

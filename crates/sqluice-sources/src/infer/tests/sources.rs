@@ -1,4 +1,4 @@
-//! Tests of `scan` and `Watch`: the evidence of a whole source, with any number of threads, and during a load.
+//! Tests of `scan`, which reads a whole source to infer the types of columns, and of `Watch`, which checks inferred types during a load.
 
 use std::sync::Mutex;
 
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn a_watched_load_succeeds_only_if_its_guess_is_right(
+    fn a_load_with_a_guessed_type_succeeds_only_if_the_guess_is_right(
         parts in prop::collection::vec(column(), 1..6),
         sample in 1..5usize,
     ) {
@@ -179,7 +179,7 @@ fn a_scan_reports_its_progress_and_stops_when_cancelled() {
 }
 
 #[test]
-fn a_wrong_guess_stops_the_load_after_its_part() {
+fn a_wrongly_guessed_type_stops_the_load_after_the_part_that_shows_it() {
     let watch = watch(Inferred::Integer, &["1", "2"]);
     let source = watch.over(Box::new(Rows::new(&[&["1"], &["2", "1.5", "3"], &["4"]])));
     assert_eq!(source.total(), Some(Amount { rows: 0, bytes: 30 }));
@@ -223,7 +223,7 @@ impl Sink for Refusing {
 }
 
 #[test]
-fn a_value_that_is_refused_because_of_the_guess_refutes_the_guess() {
+fn a_value_refused_because_of_a_guessed_type_refutes_the_guess() {
     for stop in [false, true] {
         let too_long = "12345678901234567890";
         let mut sink = Refusing { text: too_long, stop, rows: 0, bad_rows: 0 };
@@ -237,7 +237,7 @@ fn a_value_that_is_refused_because_of_the_guess_refutes_the_guess() {
 }
 
 #[test]
-fn a_value_that_is_refused_for_another_reason_does_not_refute_the_guess() {
+fn a_value_refused_for_another_reason_does_not_refute_a_guessed_type() {
     for stop in [false, true] {
         let mut sink = Refusing { text: "2", stop, rows: 0, bad_rows: 0 };
         let watch = watch(Inferred::Integer, &["1"]);

@@ -23,14 +23,14 @@ fn failure(bytes: &[u8], encoding: Option<&str>) -> (String, String, String) {
 }
 
 #[test]
-fn a_mark_decides_the_encoding_and_is_no_part_of_the_text() {
+fn a_byte_order_mark_decides_the_encoding_and_is_no_part_of_the_text() {
     assert_eq!(decoded(b"\xff\xfea\0\xe9\0", None), "aé");
     assert_eq!(decoded(b"\xfe\xff\0a\0\xe9", None), "aé");
     assert_eq!(decoded(b"\xff\xfe", None), "");
 }
 
 #[test]
-fn the_mark_of_utf_8_is_left_to_the_parsers() {
+fn the_byte_order_mark_of_utf_8_is_left_to_the_parsers() {
     assert_eq!(decoded(b"\xef\xbb\xbfa", None), "\u{feff}a");
 }
 
@@ -40,7 +40,7 @@ fn only_the_first_byte_order_mark_is_removed() {
 }
 
 #[test]
-fn a_named_encoding_wins_over_the_mark() {
+fn a_named_encoding_wins_over_the_byte_order_mark() {
     assert_eq!(decoded(b"\xff\xfea", Some("windows-1252")), "ÿþa");
     assert_eq!(decoded(b"\xff\xfea\0", Some("utf-16le")), "a");
     assert_eq!(decoded(b"\xff\xfe\0a", Some("utf-16be")), "\u{fffe}a");
@@ -48,7 +48,7 @@ fn a_named_encoding_wins_over_the_mark() {
 }
 
 #[test]
-fn the_byte_order_of_utf_16_follows_from_the_mark() {
+fn the_byte_order_of_utf_16_follows_from_the_byte_order_mark() {
     assert_eq!(decoded(b"\xfe\xff\0a", Some("UTF-16")), "a");
     assert_eq!(decoded(b"\xff\xfea\0", Some("UTF-16")), "a");
     assert_eq!(decoded(b"a\0", Some("UTF-16")), "a");
@@ -61,7 +61,7 @@ fn utf_8_is_returned_unchanged_even_if_it_is_invalid() {
 }
 
 #[test]
-fn encodings_have_the_labels_of_the_standard() {
+fn encodings_are_found_by_the_labels_of_the_encoding_standard() {
     for (label, name) in [("latin1", "windows-1252"), ("CP1252", "windows-1252"), ("sjis", "Shift_JIS")] {
         assert_eq!(label.parse::<Encoding>().unwrap().name(), name);
     }
@@ -125,7 +125,7 @@ fn zeros_may_follow_gzip_data_and_nothing_else() {
 }
 
 #[test]
-fn only_frames_may_follow_zstd_data() {
+fn only_further_zstd_frames_may_follow_zstd_data() {
     let (text, error, _) = failure(&[&zstd(b"a,b\n")[..], b"garbage"].concat(), None);
     assert_eq!((&text[..], &error[..]), ("a,b\n", "x.csv: the zstd data is damaged"));
 }

@@ -91,7 +91,7 @@ fn the_offsets_of_compressed_members_are_known_after_reading() {
 }
 
 #[test]
-fn the_error_for_an_unreadable_input_names_it() {
+fn the_error_about_an_unreadable_input_names_the_path() {
     let folder = TempDir::new().unwrap();
     let missing = folder.path().join("missing.csv");
     let error = Input::open(&missing, &options(None)).unwrap_err();
@@ -244,7 +244,7 @@ impl Progress for Bytes {
 }
 
 #[test]
-fn a_spooled_pipe_can_be_read_twice_and_leaves_no_file() {
+fn a_pipe_copied_to_a_temporary_file_can_be_read_twice_and_leaves_no_file() {
     let folder = TempDir::new().unwrap();
     for content in packed().chain([b"".to_vec(), long()]) {
         for sampled in [false, true] {
@@ -271,7 +271,7 @@ fn a_spooled_pipe_can_be_read_twice_and_leaves_no_file() {
 }
 
 #[test]
-fn the_error_for_a_failed_copy_names_the_folder() {
+fn the_error_about_a_failed_copy_of_the_input_names_the_temporary_folder() {
     struct Full;
     impl Write for Full {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {

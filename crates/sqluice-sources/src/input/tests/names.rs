@@ -34,7 +34,7 @@ fn a_table_is_named_after_its_file() {
 }
 
 #[test]
-fn some_file_names_give_no_table_name() {
+fn file_names_of_dots_and_invalid_utf_8_give_no_table_name() {
     for path in ["-", "..", "/", "", "..."] {
         assert_eq!(stem(Path::new(path)), None, "{path}");
     }

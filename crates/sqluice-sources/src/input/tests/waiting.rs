@@ -98,7 +98,7 @@ impl Read for Endless {
 }
 
 #[test]
-fn the_thread_ends_when_its_reader_is_dropped() {
+fn the_thread_that_reads_ahead_ends_when_the_reader_is_dropped() {
     let alive = Arc::new(());
     let watch: Weak<()> = Arc::downgrade(&alive);
     let mut ahead = Ahead::start(Endless(alive), 10, Cancel::new()).unwrap();
@@ -130,7 +130,7 @@ impl Read for Fails {
 }
 
 #[test]
-fn an_error_of_the_thread_is_reported_and_a_panic_does_not_look_like_the_end() {
+fn an_error_or_a_panic_of_the_thread_that_reads_ahead_is_reported() {
     let fails: fn() -> io::Result<usize> = || Err(Error::input("broken").into());
     let panics: fn() -> io::Result<usize> = || panic!("on purpose");
     for (end, message) in [(fails, "broken"), (panics, "cannot read not named")] {

@@ -18,7 +18,7 @@ fn is_bad(record: &str, expected: &str) {
 }
 
 #[test]
-fn keys_are_columns_wherever_they_first_appear() {
+fn json_keys_are_columns_wherever_they_first_appear() {
     let outcome = lines("{\"a\":1,\"b\":\"x\"}\n{\"b\":\"y\",\"c\":2.5}\n{}\n");
     assert_eq!(outcome.keys, ["a", "b", "c"]);
     let null = Cell::Null;
@@ -33,7 +33,7 @@ fn keys_are_columns_wherever_they_first_appear() {
 }
 
 #[test]
-fn a_repeated_key_has_the_later_value() {
+fn a_repeated_key_of_a_json_object_has_the_later_value() {
     let outcome = lines(r#"{"a":1,"b":2,"a":"\t"}"#);
     assert_eq!(
         (outcome.rows(), &outcome.keys[..]),
@@ -85,7 +85,7 @@ fn an_array_may_have_white_space_anywhere() {
 }
 
 #[test]
-fn an_input_that_is_not_an_array_is_reported() {
+fn a_json_input_that_is_not_a_complete_array_is_an_error_with_line_and_column() {
     let error = |text: &str| array(text).error.unwrap();
     assert_eq!(error("\n {\"a\":1}"), "x.json:2:2: this is not a JSON array: it does not begin with [");
     assert_eq!(error(""), "x.json:1:1: this is not a JSON array: it does not begin with [");
@@ -115,7 +115,7 @@ fn a_malformed_array_element_does_not_affect_the_next_one() {
 }
 
 #[test]
-fn a_bad_row_has_the_bytes_of_its_record() {
+fn the_error_about_a_bad_row_has_the_text_of_the_json_record() {
     let outcome = lines("{\"a\":1}\n \t{\"a\":1 \r\n{\"a\":2}");
     let Taken::Bad { raw, error } = &outcome.taken[1] else { panic!("{outcome:?}") };
     assert_eq!(
@@ -209,7 +209,7 @@ fn reading_stops_after_the_given_number_of_rows() {
 }
 
 #[test]
-fn an_unknown_key_ends_the_reading_only_if_it_is_wanted() {
+fn an_unknown_json_key_ends_the_reading_only_if_all_keys_are_wanted() {
     for (wanted, ends) in
         [(super::super::Wanted::All, true), (super::super::Wanted::Named(vec!["C".into()]), false)]
     {

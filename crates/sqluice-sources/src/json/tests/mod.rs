@@ -1,4 +1,4 @@
-//! The code that all tests of this module share.
+//! Tests of the JSON reader: `cases` has an example for each rule, `properties` compares random records with serde_json.
 
 mod cases;
 mod properties;

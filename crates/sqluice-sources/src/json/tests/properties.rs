@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn the_size_of_the_parts_does_not_change_the_result(
+    fn the_size_of_the_parts_does_not_change_the_rows_of_a_json_file(
         records in prop::collection::vec(record(), 0..12),
         part_bytes in 1..100usize,
         layout in select(vec![Layout::Lines, Layout::Array, Layout::Objects]),
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_without_a_panic(
+    fn any_bytes_read_as_json_give_the_same_result_for_any_size_of_parts(
         bytes in prop::collection::vec(prop_oneof![4 => select(b"{}[],:\"\\ \n\tnulltrue0123-.eE".to_vec()), 1 => any::<u8>()], 0..200),
         part_bytes in 1..50usize,
         layout in select(vec![Layout::Lines, Layout::Array, Layout::Objects]),

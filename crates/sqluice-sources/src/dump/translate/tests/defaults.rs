@@ -1,4 +1,4 @@
-//! Tests of counters, and of defaults that are not constants.
+//! Tests of automatic numbers (AUTO_INCREMENT, sequences), and of defaults that are not constants.
 
 use super::super::Dialect;
 use super::{database, rows, translated};

@@ -171,7 +171,7 @@ fn statements_that_may_change_tables_are_refused_with_their_line() {
 }
 
 #[test]
-fn deep_nesting_leaves_the_check_out() {
+fn a_too_deeply_nested_check_is_left_out() {
     for (depth, left_out) in [(10, 0), (500, 1), (100_000, 2)] {
         let check = format!("{}x > 1{}", "(".repeat(depth), ")".repeat(depth));
         let sum = format!("x > 1{}", " + 1".repeat(depth));
@@ -206,7 +206,7 @@ fn an_enumeration_accepts_the_empty_text_that_mysql_stores_for_invalid_values() 
 }
 
 #[test]
-fn quoted_names_are_read_after_a_trigger_that_sets_another_mode() {
+fn quoted_names_are_read_after_a_trigger_that_sets_another_sql_mode() {
     let translated = translated(
         Dialect::MySql,
         "SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='ANSI';\nSET @saved_sql_mode = @@sql_mode;\nSET sql_mode = '';\n\

@@ -17,7 +17,7 @@ fn json(element: Element, text: &str) -> String {
 }
 
 #[test]
-fn arrays_become_json() {
+fn arrays_of_postgres_become_json() {
     assert_eq!(json(Element::Number, "{1,2,NULL,NaN,1.50}"), "[1,2,null,null,1.50]");
     assert_eq!(
         json(Element::Text, r#"{a,"a b","NULL","c\"d\\",NULL,1}"#),
@@ -30,7 +30,7 @@ fn arrays_become_json() {
 }
 
 #[test]
-fn broken_arrays_are_refused() {
+fn malformed_arrays_of_postgres_are_refused() {
     let conversion = Conversion::Array { element: Element::Text, delimiter: b',' };
     for text in ["", "1,2", "{1", "{\"a}", "{a}}", "{a}{b}", "{a\\", "x{1}"] {
         assert!(conversion.convert(text.as_bytes(), &mut Vec::new()).is_err(), "{text}");
@@ -113,7 +113,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(400))]
 
     #[test]
-    fn every_text_survives_an_array(texts in proptest::collection::vec(proptest::option::of(any::<String>()), 1..6)) {
+    fn every_text_in_an_array_of_postgres_is_read_back_from_the_json(texts in proptest::collection::vec(proptest::option::of(any::<String>()), 1..6)) {
         let elements: Vec<String> = texts.iter().map(|text| match text {
             Some(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
             None => "NULL".to_owned(),

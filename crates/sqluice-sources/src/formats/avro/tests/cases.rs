@@ -74,7 +74,7 @@ fn logical_types_are_stored_like_logical_types_of_parquet() {
 }
 
 #[test]
-fn decimals_are_numbers_unless_a_number_would_lose_digits() {
+fn avro_decimals_become_numbers_unless_digits_would_be_lost() {
     let of_bytes = |precision: u32, scale: u32| {
         format!(r#"{{"type":"bytes","logicalType":"decimal","precision":{precision},"scale":{scale}}}"#)
     };
@@ -121,7 +121,7 @@ fn a_union_of_null_and_a_type_is_stored_as_the_type() {
 }
 
 #[test]
-fn nested_values_are_json() {
+fn nested_avro_values_become_json_text() {
     let kind = r#"["null",{"type":"record","name":"p","fields":[
         {"name":"x","type":["null","double"]},
         {"name":"tags","type":{"type":"map","values":{"type":"array","items":"int"}}},
@@ -137,7 +137,7 @@ fn nested_values_are_json() {
 }
 
 #[test]
-fn a_named_type_may_be_used_again_by_its_name() {
+fn an_avro_schema_may_use_a_named_type_again_by_the_name() {
     let schema = r#"{"type":"record","name":"r","namespace":"a.b","fields":[
         {"name":"one","type":{"type":"enum","name":"e","symbols":["A","B"]}},
         {"name":"two","type":"e"},
@@ -171,7 +171,7 @@ fn objects_that_are_not_records_make_one_column() {
 }
 
 #[test]
-fn blocks_are_decompressed() {
+fn blocks_of_four_codecs_are_decompressed_and_other_codecs_are_refused() {
     for codec in ["null", "deflate", "snappy", "zstandard"] {
         let mut file = header(&of_field(r#""long""#), codec);
         for numbers in [[1, 2].as_slice(), &[], &[3]] {
@@ -202,7 +202,7 @@ fn a_date_beyond_the_year_9999_makes_a_bad_row() {
 }
 
 #[test]
-fn invalid_schemas_are_refused() {
+fn invalid_avro_schemas_are_refused() {
     for (schema, expected) in [
         ("{", "its schema: EOF"),
         ("7", "is not a type of Avro"),
@@ -228,7 +228,7 @@ fn invalid_schemas_are_refused() {
 }
 
 #[test]
-fn a_schema_that_stands_for_too_many_types_is_refused() {
+fn an_avro_schema_that_stands_for_too_many_or_too_deep_types_is_refused() {
     let mut fields = vec![r#"{"name":"f","type":{"type":"record","name":"r0","fields":[]}}"#.to_owned()];
     for level in 1..40 {
         let below = level - 1;

@@ -37,7 +37,7 @@ fn the_error_about_a_malformed_value_names_the_record_and_the_block() {
 }
 
 #[test]
-fn malformed_blocks_are_refused() {
+fn malformed_avro_blocks_are_refused() {
     let schema = of_field(r#""int""#);
     for (records, data) in [(1, &[0, 0][..]), (0, &[0]), (3, &[0, 0]), (-1, &[0])] {
         let mut file = header(&schema, "null");
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_are_read_or_refused(seed: u64, places in prop::collection::vec((any::<prop::sample::Index>(), 0..8u8), 1..4)) {
+    fn damaged_avro_files_are_read_or_refused_with_the_file_name(seed: u64, places in prop::collection::vec((any::<prop::sample::Index>(), 0..8u8), 1..4)) {
         let (mut file, _) = random_file(seed);
         let bytes = file.len();
         for (at, bit) in places {
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_never_panic(bytes: Vec<u8>) {
+    fn random_bytes_never_make_the_avro_reader_panic(bytes: Vec<u8>) {
         prop_assert!(read(&bytes, MEMORY).error.is_some());
         let file = [b"Obj\x01", &bytes[..]].concat();
         read(&file, MEMORY);

@@ -44,7 +44,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(512))]
 
     #[test]
-    fn random_values_of_random_types_are_read_back(seed: u64) {
+    fn random_avro_values_of_random_types_are_read_back(seed: u64) {
         let (file, expected) = random_file(seed);
         let outcome = read(&file, MEMORY);
         prop_assert_eq!(&outcome.error, &None);

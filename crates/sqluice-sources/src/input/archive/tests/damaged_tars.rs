@@ -55,7 +55,7 @@ fn a_changed_bit_in_a_header_is_an_error() {
 }
 
 #[test]
-fn sizes_beyond_the_archive_are_errors() {
+fn sizes_in_tar_headers_that_reach_beyond_the_archive_are_errors() {
     for bytes in [1025, 1 << 20, (1 << 33) - 1, 1 << 40, (1 << 63) - 1, u64::MAX] {
         let packed = tar(&[file("a", b"1"), header(b"b.csv", bytes, b'0', USTAR)]);
         let message = error(&packed);
@@ -75,7 +75,7 @@ fn sizes_beyond_the_archive_are_errors() {
 }
 
 #[test]
-fn malformed_properties_are_errors() {
+fn malformed_pax_properties_of_tar_members_are_errors() {
     for data in [
         &b"x"[..],
         b"10 path=abc",
@@ -94,7 +94,7 @@ fn malformed_properties_are_errors() {
 }
 
 #[test]
-fn global_properties_with_a_name_or_a_size_are_an_error() {
+fn a_pax_name_or_size_for_all_members_of_a_tar_archive_is_an_error() {
     for property in ["path", "size", "GNU.sparse.major"] {
         let packed = tar(&[pax(b'g', &[("comment", b"1"), (property, b"1")]), file("a", b"1")]);
         assert!(error(&packed).contains("for all files"), "{property}");
@@ -102,7 +102,7 @@ fn global_properties_with_a_name_or_a_size_are_an_error() {
 }
 
 #[test]
-fn long_or_endless_properties_are_an_error() {
+fn pax_properties_of_more_than_one_mib_are_an_error_and_long_chains_are_not() {
     let chain = pax(b'x', &[("path", b"y")]).repeat(2000);
     let archive = open_tar(&tar(&[chain.clone(), file("a", b"1")])).unwrap();
     assert_eq!(archive.members()[0].path, "y");
@@ -121,7 +121,7 @@ fn bytes_after_the_end_of_the_archive_are_an_error() {
 }
 
 #[test]
-fn names_that_need_more_memory_than_the_load_has_are_an_error() {
+fn names_in_tar_archives_that_need_more_memory_than_the_load_has_are_an_error() {
     let packed = tar(&vec![file("a", b""); 2000]);
     let error = open(input(&packed, "d.tar"), ArchiveKind::Tar, 100_000).unwrap_err();
     assert!(error.without_hint().starts_with("d.tar: the names of more than "), "{error}");
@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(2000))]
 
     #[test]
-    fn damaged_bytes_never_panic(
+    fn a_member_of_a_damaged_tar_archive_has_all_its_bytes_or_is_an_error(
         places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4), sums: bool,
     ) {
         let mut packed = tar(&[
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_never_panic(bytes: Vec<u8>) {
+    fn random_bytes_are_refused_as_a_tar_archive(bytes: Vec<u8>) {
         prop_assert!(open_tar(&bytes).is_err());
     }
 }

@@ -253,7 +253,7 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_never_panic(bytes: Vec<u8>) {
+    fn random_bytes_are_refused_as_a_zip_archive(bytes: Vec<u8>) {
         prop_assert!(open_zip(&bytes).is_err());
         let with_end = [&bytes[..], b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &bytes[..], &[0; 30]].concat();
         let _ = open_zip(&with_end);

@@ -17,7 +17,7 @@ fn packed(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn documents_are_known_by_their_first_members() {
+fn documents_that_are_zip_files_are_recognised_by_their_first_members() {
     for (members, name) in [
         (vec![("[Content_Types].xml", "<x/>"), ("xl/workbook.xml", "")], "an Excel workbook (.xlsx)"),
         (

@@ -82,7 +82,7 @@ fn a_long_name_is_read_from_the_header_before_its_member() {
 }
 
 #[test]
-fn a_size_is_read_from_a_property_or_a_number_in_any_form() {
+fn the_size_of_a_tar_member_is_read_from_each_form_of_its_header() {
     let data = noise(1000, 1);
     let mut small = header(b"a", 3, b'0', USTAR);
     let mut wide = header(b"b", 3, b'0', GNU);
@@ -179,7 +179,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(300))]
 
     #[test]
-    fn packed_members_are_read_back(
+    fn members_of_tar_archives_are_read_back(
         members in prop::collection::vec(
             ("[a-zé ]{1,60}(/[a-z]{60}){0,4}", prop_oneof![Just(0_usize), 1..2000_usize, Just(70_000)],
              select(vec![Form::Ustar, Form::Gnu, Form::Pax]), any::<u64>()), 0..8),

@@ -152,7 +152,7 @@ fn the_last_of_several_members_with_the_same_path_is_read() {
 }
 
 #[test]
-fn names_that_need_more_memory_than_the_load_has_are_an_error() {
+fn names_in_zip_archives_that_need_more_memory_than_the_load_has_are_an_error() {
     let files: Vec<File> = (0..1000).map(|index| File::new(&format!("{index}.csv"), b"", 0)).collect();
     let written = zip(&files);
     let memory = 100_000;
@@ -203,7 +203,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(300))]
 
     #[test]
-    fn packed_members_are_read_back(zip in archive()) {
+    fn members_of_zip_archives_are_read_back(zip in archive()) {
         let archive = open_zip(&zip.write().bytes).unwrap();
         prop_assert_eq!(archive.members().len(), zip.files.len());
         for (index, file) in zip.files.iter().enumerate() {
