@@ -187,7 +187,6 @@ def test_files_that_the_package_has_open_are_not_taken_for_another_library(db: P
     assert store["a"] == b"alpha"
     assert descriptors(db) and not _open_files.is_open_elsewhere(db)
     host = sqlite3.connect(db)
-    assert not _open_files.is_open_elsewhere(db) or descriptors(db)
     host.execute("SELECT * FROM kv").fetchall()
     assert _open_files.is_open_elsewhere(db)
     host.close()
@@ -350,10 +349,18 @@ def test_a_locked_database_is_an_error_after_the_busy_timeout(db: Path, host: sq
     host.execute("BEGIN IMMEDIATE")
     with pytest.raises(sqluice.TargetError):
         sqluice.write(db, [(1,)], "t", columns=["a"], busy_timeout=0.1)
+
+
+def test_a_write_waits_for_the_transaction_of_a_sqlite3_connection(db: Path, host: sqlite3.Connection) -> None:
     host.execute("INSERT INTO there VALUES (2, 'b')")
-    threading.Timer(0.5, host.commit)
+    rows: list[int] = []
+    writer = threading.Thread(target=lambda: rows.append(sqluice.write(db, [(1,)], "t", columns=["a"], busy_timeout=30).rows))
+    writer.start()
+    writer.join(0.5)
+    assert writer.is_alive() and rows == []
     host.commit()
-    assert sqluice.write(db, [(1,)], "t", columns=["a"], busy_timeout=30).rows == 1
+    writer.join()
+    assert rows == [1]
     assert query(db, "SELECT count(*) FROM there") == [(2,)]
 
 
