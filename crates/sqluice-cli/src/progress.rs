@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_shows_phases_with_known_and_unknown_totals() {
+    fn a_progress_bar_moves_only_in_phases_with_a_known_total() {
         let bar = Bar::default();
         for total in [None, Some(Amount::default()), Some(Amount { rows: 0, bytes: 10 }), None] {
             bar.phase("load", total);

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_visible_command_belongs_to_one_task() {
+    fn the_help_lists_every_visible_command_under_one_task() {
         let command = Args::command();
         let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name);
         let mut visible: Vec<&str> = visible.chain(["help"]).collect();

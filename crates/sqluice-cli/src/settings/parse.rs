@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_count_from_one() {
+    fn a_share_has_a_number_from_1_to_the_number_of_shares() {
         assert_eq!(share("2/4"), Ok((2, 4)));
         for wrong in ["0/4", "5/4", "2", "/", "1/0", "-1/4"] {
             assert!(share(wrong).is_err(), "{wrong}");

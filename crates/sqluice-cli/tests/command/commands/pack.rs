@@ -39,7 +39,7 @@ fn lines() -> String {
 }
 
 #[test]
-fn a_folder_is_packed_and_unpacked_with_a_message_for_each() {
+fn unpack_restores_a_packed_folder_and_both_commands_report_their_counts() {
     let folder = folder();
     let folder = folder.path();
     make(folder);
@@ -70,7 +70,7 @@ fn a_folder_is_packed_and_unpacked_with_a_message_for_each() {
 }
 
 #[test]
-fn reports_are_json_when_asked_for() {
+fn pack_and_unpack_print_their_reports_as_json_on_request() {
     let folder = folder();
     let folder = folder.path();
     make(folder);
@@ -136,7 +136,7 @@ fn assert_listed_as_by_sqlite(folder: &Path) {
 }
 
 #[test]
-fn a_file_that_is_not_an_archive_is_reported_at_once() {
+fn unpack_refuses_pipes_folders_and_files_that_are_no_database() {
     let folder = folder();
     let folder = folder.path();
     if cfg!(unix) {
@@ -177,7 +177,7 @@ fn pack_reports_entries_that_are_no_files_and_leaves_them_out() {
 }
 
 #[test]
-fn an_existing_table_needs_a_flag() {
+fn pack_into_an_existing_archive_table_needs_a_flag() {
     let folder = folder();
     let folder = folder.path();
     make(folder);

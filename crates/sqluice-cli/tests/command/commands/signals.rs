@@ -261,7 +261,7 @@ fn a_standard_output_that_is_full_is_an_error() {
 }
 
 #[test]
-fn a_verbose_run_without_a_terminal_prints_lines_of_progress_that_need_not_be_read() {
+fn without_a_terminal_only_a_verbose_run_prints_progress_and_a_closed_output_does_not_end_it() {
     let folder = folder();
     let folder = folder.path();
     // The run takes long enough for a line of progress.

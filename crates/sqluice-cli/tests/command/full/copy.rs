@@ -39,7 +39,7 @@ fn a_copy_that_does_not_fit_leaves_nothing_and_the_source_as_it_is() {
 }
 
 #[test]
-fn a_limit_on_file_sizes_is_a_clear_error_that_leaves_no_copy() {
+fn a_copy_over_the_limit_on_file_sizes_is_a_clear_error_that_leaves_no_copy() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "500k")).ok();

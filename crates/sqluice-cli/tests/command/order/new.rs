@@ -219,7 +219,7 @@ fn a_power_failure_leaves_no_target_or_the_whole_database() {
 }
 
 #[test]
-fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
+fn a_simulated_power_failure_reveals_wrong_orders_of_writes_and_syncs() {
     let folder = folder();
     let ops = record(folder.path(), &["--preset", "user", "--rows", "1.5M"]);
     let disk = Disk::new(folder.path());
@@ -348,7 +348,7 @@ fn a_failed_sync_of_the_folder_is_an_error_that_keeps_the_database() {
 }
 
 #[test]
-fn a_run_succeeds_without_calls_that_the_file_system_lacks() {
+fn a_run_succeeds_if_the_file_system_lacks_locks_direct_writes_renameat2_or_syncs_of_folders() {
     let mut checksums = Vec::new();
     let usual = with_fault(folder().path(), "pwritev:error=EINTR:when=1", &["--json"]).ok().json();
     let is_direct = usual["output"] == "direct";
@@ -377,7 +377,7 @@ fn a_run_succeeds_without_calls_that_the_file_system_lacks() {
 }
 
 #[test]
-fn an_existing_target_is_not_replaced_even_without_renameat2() {
+fn a_target_created_during_the_run_is_not_replaced_even_without_renameat2() {
     // Another program creates the target while strace holds the run before its rename.
     let folder = folder();
     let folder = folder.path();

@@ -322,7 +322,7 @@ fn a_power_failure_leaves_the_old_database_or_the_new_one() {
 }
 
 #[test]
-fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
+fn a_simulated_power_failure_reveals_wrong_orders_of_writes_and_syncs() {
     for left in [Left::HotJournal, Left::StaleWal] {
         let recorded = record(left);
         let ops = ops(&recorded);

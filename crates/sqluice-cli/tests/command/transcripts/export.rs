@@ -43,7 +43,7 @@ note: all/item.ndjson: 1 value of column code became NULL
 }
 
 #[test]
-fn a_dry_run_says_how_rows_are_read_and_whether_others_can_commit() {
+fn a_dry_run_of_export_says_how_rows_are_read_and_whether_other_processes_can_commit() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -146,7 +146,7 @@ COMMIT;
 }
 
 #[test]
-fn standard_output_takes_rows_and_may_be_closed() {
+fn an_export_to_standard_output_succeeds_when_the_reader_closes_the_pipe() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "300k")).ok();

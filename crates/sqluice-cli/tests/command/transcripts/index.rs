@@ -70,7 +70,7 @@ CREATE INDEX b ON user (date(age));";
 }
 
 #[test]
-fn contradictory_arguments_of_index_are_wrong_usage() {
+fn invalid_arguments_of_index_are_refused() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "100")).ok();
@@ -89,7 +89,7 @@ fn contradictory_arguments_of_index_are_wrong_usage() {
 }
 
 #[test]
-fn a_full_text_index_is_created_beside_others_and_named() {
+fn a_full_text_index_is_created_together_with_another_index_or_under_a_given_name() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "10k")).ok();

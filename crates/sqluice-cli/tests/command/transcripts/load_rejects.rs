@@ -175,14 +175,14 @@ fn a_value_that_its_column_refuses_is_reported_at_its_field() {
 }
 
 #[test]
-fn lossy_accepts_the_conversions_of_sqlite() {
+fn the_flag_lossy_accepts_numbers_that_lose_digits_or_overflow() {
     load("--lossy", "CREATE TABLE t (a INTEGER, b REAL)", b"a,b\n12345678901234567890,1e999\n1,1e-999\n")
         .succeeds()
         .holds("SELECT * FROM t", "1.2345678901234567e19|inf\n1|0.0");
 }
 
 #[test]
-fn a_repeated_rowid_ends_the_load_even_with_reject_while_any_order_is_accepted() {
+fn rowids_may_be_in_any_order_and_a_repeated_rowid_ends_the_load_even_with_a_reject_file() {
     let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a)";
     for flags in ["", "--reject bad.csv"] {
         let sorted = |csv: &[u8], expected: &str| {
@@ -233,7 +233,7 @@ fn the_report_counts_what_was_rejected() {
 }
 
 #[test]
-fn the_reject_file_is_itself_a_file_to_load() {
+fn the_reject_file_can_itself_be_loaded() {
     load("--reject bad.csv", "", b"a,b\n1,x\"\n\"2\ny\n3,\",4\n")
         .succeeds()
         .then("load y.db bad.csv")

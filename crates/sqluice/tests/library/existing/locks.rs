@@ -465,7 +465,7 @@ fn a_symbolic_link_is_followed_and_stays() {
 }
 
 #[test]
-fn an_empty_file_is_an_empty_database() {
+fn a_file_of_zero_bytes_is_used_as_an_empty_database() {
     let home = Home::new();
     let path = home.path("x.db");
     std::fs::write(&path, "").unwrap();
