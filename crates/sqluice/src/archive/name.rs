@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_shows_a_name_on_one_line() {
+    fn messages_show_an_entry_name_escaped_shortened_and_on_one_line() {
         assert_eq!(shown("größe".as_bytes()), "größe");
         assert_eq!(shown(b"a\nb\x1b[31m\xff"), "a\\nb\\u{1b}[31m\\xff");
         assert!(shown(&[b'x'; 10_000]).ends_with("x... (10000 bytes)"));

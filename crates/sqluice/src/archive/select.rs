@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_without_a_slash_matches_any_component_and_what_is_below() {
+    fn a_pattern_without_a_slash_matches_any_part_of_a_path_and_all_entries_below() {
         for name in ["a.o", "x/a.o", "x/a.o/y"] {
             assert!(!takes(&[], &["*.o"], name), "{name}");
         }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_and_backslashes_stand_for_themselves() {
+    fn braces_and_backslashes_in_a_pattern_stand_for_themselves() {
         for name in ["{a,b}.c", "a\\b.c"] {
             assert!(takes(&[name], &[], name), "{name}");
         }

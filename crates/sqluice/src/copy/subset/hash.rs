@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_all_classes_and_lengths_have_different_hashes() {
+    fn keys_of_different_types_lengths_and_seeds_have_different_hashes() {
         let texts: Vec<Vec<u8>> = (0..20).map(|length| vec![0; length]).collect();
         let mut all: Vec<u128> = (-1000..1000).map(|int| hash(1, &[Value::Int(int)])).collect();
         all.extend((-1000..1000).map(|real| hash(1, &[Value::Real(f64::from(real))])));

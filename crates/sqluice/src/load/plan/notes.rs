@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_of_few_files_are_told_one_by_one() {
+    fn notes_about_few_files_are_listed_one_by_one() {
         assert_eq!(
             told(&[("a", "x \"1\""), ("b", "y"), ("c", "x \"2\"")]),
             ["a: x \"1\"", "c: x \"2\"", "b: y"]
