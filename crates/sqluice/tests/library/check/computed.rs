@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn an_index_with_a_changed_statement_differs_from_its_rows(seed in any::<u64>()) {
+    fn check_finds_a_changed_index_statement_that_integrity_check_finds(seed in any::<u64>()) {
         let mut random = Random(seed);
         let home = Home::new();
         let path = home.path("x.db");
@@ -171,7 +171,7 @@ fn missing_superfluous_wrong_and_repeated_entries_are_named_by_their_rows() {
 }
 
 #[test]
-fn an_index_with_a_function_of_an_application_is_named_as_not_compared() {
+fn check_names_an_index_with_a_function_of_an_application_as_not_verified() {
     let home = Home::new();
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();

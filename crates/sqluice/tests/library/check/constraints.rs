@@ -213,7 +213,7 @@ fn sound_databases_pass_and_objects_of_an_application_are_reported_as_not_verifi
 }
 
 #[test]
-fn a_hot_journal_is_reported_and_stays() {
+fn a_full_check_refuses_a_database_with_a_hot_journal_and_keeps_its_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let connection = Connection::open(path("a.db")).unwrap();

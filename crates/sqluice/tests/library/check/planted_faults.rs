@@ -408,7 +408,7 @@ proptest! {
 
 /// Plants each kind of fault alone, and compares the message.
 #[test]
-fn each_fault_of_an_index_is_named() {
+fn check_names_each_kind_of_fault_of_an_index() {
     let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'tea'), (4, 'odd');
         CREATE TABLE w (k PRIMARY KEY, v) WITHOUT ROWID; INSERT INTO w VALUES ('x', 'one'), ('y', 'two')";
     let said = |sql: &str, damage: &str| {
@@ -455,7 +455,7 @@ fn each_fault_of_an_index_is_named() {
 }
 
 #[test]
-fn a_value_that_its_column_must_not_have_is_named() {
+fn check_names_the_row_of_a_value_that_the_declaration_of_its_column_excludes() {
     let said = |before: &str, rows: &str, after: &str| {
         let home = Home::new();
         let path = home.path("x.db");

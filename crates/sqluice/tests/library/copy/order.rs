@@ -42,7 +42,7 @@ fn an_index_whose_collation_has_changed_is_sorted_again() {
 }
 
 #[test]
-fn memory_for_sorting_is_needed_only_where_something_is_sorted() {
+fn a_copy_needs_memory_for_sorting_only_if_an_index_is_out_of_order() {
     let sql = format!(
         "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); {ROWS} CREATE INDEX i ON t (b COLLATE NOCASE);
          PRAGMA writable_schema = ON;"
@@ -93,7 +93,7 @@ fn an_index_with_an_unknown_collation_is_copied_as_it_is() {
 }
 
 #[test]
-fn descending_indexes_of_old_formats_keep_their_order_and_the_format() {
+fn descending_indexes_of_an_old_file_format_keep_their_order_and_the_format() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("source.db"), folder.path().join("target.db"));
     let connection = Connection::open(&source).unwrap();

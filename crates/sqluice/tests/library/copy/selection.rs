@@ -74,7 +74,7 @@ fn a_trigger_that_uses_a_table_left_out_is_named() {
 }
 
 #[test]
-fn no_indexes_leaves_out_indexes_that_are_not_unique() {
+fn the_setting_no_indexes_leaves_out_only_indexes_that_are_not_unique() {
     let (_folder, source, target) = shop();
     let report = run(&Copy::new(&source, &target).no_indexes(true)).unwrap();
     assert_eq!(report.left_out, ["index by_day"]);
@@ -83,7 +83,7 @@ fn no_indexes_leaves_out_indexes_that_are_not_unique() {
 }
 
 #[test]
-fn selected_tables_come_with_their_indexes_and_virtual_tables_with_their_shadow_tables() {
+fn selected_virtual_tables_are_copied_with_their_shadow_tables() {
     let (_folder, source, target) = shop();
     let report = run(&Copy::new(&source, &target).tables(["WORDS", "customers"])).unwrap();
     assert!(report.rows > 0);

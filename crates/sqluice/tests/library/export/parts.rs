@@ -44,7 +44,7 @@ fn shown(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 #[test]
-fn the_parts_of_a_table_in_order_are_the_table_with_its_types() {
+fn the_parts_of_a_table_in_order_make_up_the_whole_table_with_its_types() {
     for table in TABLES {
         for count in [0, 1, 3000] {
             let folder = tempfile::tempdir().unwrap();
@@ -75,7 +75,7 @@ fn the_parts_of_a_table_in_order_are_the_table_with_its_types() {
 }
 
 #[test]
-fn a_part_may_be_read_with_some_of_its_columns() {
+fn parts_of_a_table_can_be_read_with_some_of_the_columns() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "DELETE", 3000);
@@ -91,7 +91,7 @@ fn a_part_may_be_read_with_some_of_its_columns() {
 }
 
 #[test]
-fn a_change_since_the_basis_was_taken_is_an_error_in_every_journal_mode() {
+fn reading_a_part_of_a_table_fails_if_the_database_changed_since_the_parts_were_planned() {
     for journal_mode in ["DELETE", "WAL"] {
         let folder = tempfile::tempdir().unwrap();
         let db = folder.path().join("x.db");
@@ -119,7 +119,7 @@ fn a_change_since_the_basis_was_taken_is_an_error_in_every_journal_mode() {
 }
 
 #[test]
-fn a_restarted_log_is_another_state_of_the_database() {
+fn each_change_of_a_database_whose_log_is_restarted_gives_another_state() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "WAL", 10);
