@@ -75,7 +75,7 @@ fn a_few_customers_have_most_of_the_orders_and_a_few_products_most_of_the_items(
 }
 
 #[test]
-fn the_rows_of_the_shop_agree_with_each_other() {
+fn orders_and_items_of_the_preset_shop_are_consistent_with_customers_and_products() {
     let home = Home::new();
     for (seed, rows) in [(1, 20_000), (2, 7), (9, 3_000)] {
         let db = make("shop", &home.path(&format!("shop-{seed}.db")), &[(None, rows)], seed);
@@ -139,7 +139,7 @@ fn events_follow_each_other_after_their_devices_are_installed() {
 }
 
 #[test]
-fn the_row_count_of_a_single_table_may_be_given() {
+fn the_row_count_of_a_single_table_of_a_preset_can_be_set() {
     let home = Home::new();
     let db = make("shop", &home.path("shop.db"), &[(None, 1000), (Some("customers"), 3)], 3);
     assert_eq!(count(&db, "SELECT count(*) FROM customers"), 3);

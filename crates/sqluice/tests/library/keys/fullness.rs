@@ -80,7 +80,7 @@ fn assert_full(page_bytes: u32, rows: u64) {
 }
 
 #[test]
-fn pages_are_at_least_as_full_as_sqlites_own() {
+fn pages_are_at_least_as_full_as_those_that_sqlite_writes() {
     for (page_bytes, rows) in [(4096, 30_000), (512, 2000), (1024, 5000), (65536, 20_000)] {
         assert_full(page_bytes, rows);
     }

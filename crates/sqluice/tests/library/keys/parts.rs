@@ -22,7 +22,7 @@ const SQL: &str = "
     ) WITHOUT ROWID;";
 
 #[test]
-fn a_part_may_end_at_any_chunk_boundary() {
+fn a_sorted_table_is_complete_wherever_its_parts_end() {
     // The chunks have two entries, the minimum, or more.
     for chunk_bytes in [1 << 20, 3 << 20, 4 << 20, 8 << 20] {
         let home = Home::new();

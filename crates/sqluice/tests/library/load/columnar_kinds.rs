@@ -152,7 +152,7 @@ proptest! {
 }
 
 #[test]
-fn the_parts_of_an_interval_have_no_sign() {
+fn the_parts_of_a_parquet_interval_are_read_as_unsigned_integers() {
     let home = Home::new();
     let values = vec![interval(u32::MAX, u32::MAX, u32::MAX), interval(14, 0, 0), interval(0, 0, 0)];
     let schema = "message m { required fixed_len_byte_array(12) c (INTERVAL); }";
@@ -202,7 +202,7 @@ fn a_binary_that_is_not_utf8_is_a_bad_row_of_a_column_that_is_declared_as_text()
 }
 
 #[test]
-fn columns_around_a_group_without_members_are_read() {
+fn parquet_columns_beside_a_group_without_members_are_read() {
     let schema = "message m {
         required group e { }
         required int64 a;

@@ -125,7 +125,7 @@ proptest! {
     #![proptest_config(config(tries(12, 60, 1000)))]
 
     #[test]
-    fn named_tables_of_a_dump_are_those_of_the_whole_dump(seed: u64) {
+    fn selected_tables_of_a_dump_equal_those_of_the_whole_dump(seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source.db");
@@ -145,7 +145,7 @@ proptest! {
     #![proptest_config(config(tries(200, 1000, 30_000)))]
 
     #[test]
-    fn named_tables_of_statements_are_those_of_all_statements_or_a_statement_is_refused(seed: u64) {
+    fn selected_tables_of_random_statements_equal_those_of_all_or_a_statement_is_refused(seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let text = super::statements::sound_script(&mut rng, &folder.path().join("run.db"));
@@ -263,7 +263,7 @@ fn rows_of_a_named_table_are_added_to_an_existing_database() {
 }
 
 #[test]
-fn rows_of_a_dump_change_or_replace_those_of_existing_tables() {
+fn rows_of_a_dump_update_or_replace_rows_of_existing_tables() {
     use sqluice::options::IfExists;
 
     let declared = "CREATE TABLE orders (id INTEGER PRIMARY KEY, item UNIQUE);\n";
