@@ -56,7 +56,7 @@ fn tiny(load: Load) -> Load {
 }
 
 #[test]
-fn keys_that_appear_late_are_columns_too() {
+fn json_keys_that_appear_late_become_columns_too() {
     let text = "{\"a\":1}\n{\"b\":\"x\"}\n{\"c\":{\"d\":[1, 2]},\"a\":2.5}\n{\"A\":true}\n";
     for with in [tiny, |load| load] {
         let (_home, db) = loaded("x.ndjson", text, with);
@@ -94,7 +94,7 @@ fn a_column_has_the_type_that_holds_all_its_numbers() {
 }
 
 #[test]
-fn a_declared_column_takes_what_its_affinity_makes_of_a_value() {
+fn json_values_are_converted_by_the_affinity_of_a_declared_column() {
     let text = "{\"i\":\"7\",\"t\":1.50,\"n\":18446744073709551615,\"b\":true}\n{\"t\":false,\"n\":1}\n";
     let declared = "CREATE TABLE x (i INTEGER, t TEXT, n, b BLOB, d DEFAULT 'none')";
     for with in [tiny, |load| load] {
@@ -124,7 +124,7 @@ fn a_key_that_a_declared_table_does_not_have_is_an_error_wherever_it_is() {
 }
 
 #[test]
-fn columns_and_keys_that_appear_late_may_be_named() {
+fn selected_columns_and_indexes_may_name_json_keys_that_appear_late() {
     let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"late\":4,\"z\":5}\n";
     let named = |load: Load| tiny(load).columns(["LATE", "a"]).indexes(["late"]);
     let (_home, db) = loaded("x.json", text, named);
@@ -134,7 +134,7 @@ fn columns_and_keys_that_appear_late_may_be_named() {
 }
 
 #[test]
-fn bad_rows_go_to_the_reject_file_and_bring_no_columns() {
+fn keys_of_rejected_json_rows_do_not_become_columns() {
     let text = "{\"a\":1}\n{\"b\":}\n[]\n{\"a\":\n{\"a\":2}\n";
     for with in [tiny, |load| load] {
         let home = Home::new();
@@ -186,7 +186,7 @@ fn a_record_with_more_white_space_than_there_is_memory_ends_the_load() {
 }
 
 #[test]
-fn blank_lines_take_no_time() {
+fn a_million_blank_lines_between_json_records_are_skipped() {
     let text = "{\"a\":1}\n".to_owned() + &"\n".repeat(1 << 20) + "{\"a\":2}\n";
     let (_home, db) = loaded("x.ndjson", &text, |load| load);
     assert_eq!(told(&db.unwrap(), "x"), ["1", "2"]);
@@ -256,7 +256,7 @@ fn a_limit_hides_no_late_keys_of_a_json_file_after_another_file() {
 }
 
 #[test]
-fn a_pipe_may_have_late_keys_that_are_named() {
+fn a_selected_json_key_that_appears_late_in_a_pipe_is_loaded() {
     let home = Home::new();
     let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"late\":4}\n";
     feed(&home.path("x.json"), move |pipe| drop(std::io::Write::write_all(pipe, text.as_bytes())));
@@ -283,7 +283,7 @@ proptest! {
 
     /// The columns have no types, so that nothing is converted: values are read back as they were written.
     #[test]
-    fn every_json_value_is_read_back(
+    fn every_json_value_is_stored_unchanged_in_an_untyped_column(
         rows_in in prop::collection::vec(prop::collection::vec(prop::option::of(value()), 4), 1..40),
         sample_bytes in select(vec![1, 50, 1 << 20]),
         part_bytes in select(vec![1, 50, 1 << 20]),
@@ -328,7 +328,7 @@ fn objects_are_read_however_they_are_printed() {
 }
 
 #[test]
-fn a_zero_with_a_sign_keeps_it_as_in_csv_unless_a_type_is_declared() {
+fn a_negative_zero_in_json_is_stored_as_in_csv_with_and_without_a_declared_type() {
     let told_of = |name: &str, text: &str, types: &[(&str, &str)]| {
         let types = types.iter().map(|(name, ty)| ((*name).to_owned(), (*ty).to_owned()));
         let (_home, db) = loaded(name, text, |load| load.types(types));
@@ -342,7 +342,7 @@ fn a_zero_with_a_sign_keeps_it_as_in_csv_unless_a_type_is_declared() {
 }
 
 #[test]
-fn files_that_are_no_tables_are_refused_with_their_real_format() {
+fn the_error_about_a_file_that_is_no_table_names_the_real_format() {
     for (text, what) in [
         ("<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "an HTML page"),
         ("<?xml version=\"1.0\"?>\n<rows/>\n", "an XML file"),

@@ -115,7 +115,7 @@ fn an_unknown_type_is_refused_before_anything_is_read() {
 }
 
 #[test]
-fn errors_of_sqlite_in_a_made_table_are_reported_without_a_place_in_the_data() {
+fn errors_of_sqlite_about_a_generated_declaration_name_no_place_in_the_data() {
     let hint = "[`types` declares a column, `table` names the table, `schema` declares everything]";
     let message = format!("object name reserved for internal use: sqlite_x {hint}");
     fails(CSV, |load| load.table("sqlite_x"), ErrorKind::Usage, &message);
@@ -162,7 +162,7 @@ fn tables_can_be_strict() {
 }
 
 #[test]
-fn conversions_that_lose_digits_need_lossy() {
+fn conversions_that_lose_digits_need_the_setting_lossy() {
     let types = types(&[("n", "INTEGER")]);
     let csv = "n\n1\n12345678901234567890\n";
     let message = "t.csv:3:1: '12345678901234567890' in column n has more than 64 bits, and would become a float \
@@ -223,7 +223,7 @@ fn a_first_record_that_is_malformed_is_an_error_with_its_place() {
 }
 
 #[test]
-fn a_beginning_without_a_record_is_skipped_up_to_a_limit() {
+fn comment_lines_before_the_first_record_are_skipped_up_to_a_limit() {
     let csv = format!("{}a,b\n1,2\n", "# comment\n".repeat(300));
     let format = plain().comment(b'#');
     let with = |memory_bytes| {
