@@ -5,7 +5,7 @@ use sqluice::merge::Merge;
 use super::Made;
 
 #[test]
-fn sources_must_be_different_files_that_exist() {
+fn the_sources_of_a_merge_must_be_different_existing_files() {
     let made = Made::by(&["CREATE TABLE t (a)", "CREATE TABLE t (a)"]);
     let message = |merge: Merge| merge.run().unwrap_err().to_string();
     let one = &made.sources[0];
@@ -23,7 +23,7 @@ fn sources_must_be_different_files_that_exist() {
 }
 
 #[test]
-fn a_name_must_have_the_same_kind_in_all_sources() {
+fn a_merge_refuses_a_name_that_is_a_table_in_one_source_and_an_index_in_another() {
     let made = Made::by(&["CREATE TABLE x (a)", "CREATE TABLE t (a); CREATE INDEX x ON t (a);"]);
     let message = made.refused(&made.merge());
     assert!(message.contains("x is a table in") && message.contains("and an index in"), "{message}");
