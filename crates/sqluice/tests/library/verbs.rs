@@ -211,7 +211,7 @@ impl Progress for StopAt {
 }
 
 #[test]
-fn every_verb_runs_silently() {
+fn every_verb_of_the_library_has_the_method_run() {
     let home = inputs();
     for (name, _) in verbs(&home) {
         // Each verb runs in its own folder, since most make the same file.
@@ -222,7 +222,7 @@ fn every_verb_runs_silently() {
 }
 
 #[test]
-fn every_verb_stops_at_each_of_some_reports_and_leaves_nothing() {
+fn every_verb_cancelled_at_a_progress_report_stops_and_leaves_no_new_file() {
     for number in 0..verbs(&Home::new()).len() {
         for at in (0..).map(|power| (1 << power) - 1) {
             let home = inputs();
@@ -244,7 +244,7 @@ fn every_verb_stops_at_each_of_some_reports_and_leaves_nothing() {
 }
 
 #[test]
-fn a_flag_that_is_set_before_stops_every_verb_and_every_preparation() {
+fn every_verb_and_its_preparation_stop_at_once_if_cancelled_before_the_start() {
     let cancel = Cancel::new();
     cancel.cancel();
     let context = Context::default().cancel(&cancel);
@@ -261,7 +261,7 @@ fn a_flag_that_is_set_before_stops_every_verb_and_every_preparation() {
 }
 
 #[test]
-fn the_context_of_a_run_stops_it_and_not_the_context_of_its_preparation() {
+fn a_prepared_run_is_cancelled_by_its_own_context_and_not_by_that_of_the_preparation() {
     for number in 0..verbs(&Home::new()).len() {
         let [of_prepare, of_run] = [Cancel::new(), Cancel::new()];
         let home = inputs();
@@ -279,7 +279,7 @@ fn the_context_of_a_run_stops_it_and_not_the_context_of_its_preparation() {
 }
 
 #[test]
-fn a_load_that_waits_for_a_pipe_is_stopped_by_the_context_of_its_run() {
+fn a_load_that_waits_for_a_pipe_is_cancelled_by_the_context_of_the_run() {
     let home = Home::new();
     let (end, ended) = mpsc::channel::<()>();
     feed(&home.path("pipe.csv"), move |pipe| {

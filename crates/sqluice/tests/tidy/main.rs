@@ -75,7 +75,7 @@ fn the_format_crate_depends_on_nothing() {
 }
 
 #[test]
-fn no_source_has_a_mark_of_unfinished_work() {
+fn no_source_file_has_a_mark_of_unfinished_work() {
     let macros = ["todo!", "unimplemented!", "dbg!"];
     let words = ["TODO", "FIXME", "XXX", "HACK"];
     let mut undone = Vec::new();
@@ -132,7 +132,7 @@ fn has_python_argument(line: &str) -> bool {
 }
 
 #[test]
-fn the_engine_names_settings_as_data_and_never_as_flags_or_arguments() {
+fn messages_of_the_engine_name_settings_as_data_and_never_as_flags_or_arguments() {
     assert_eq!(flags_in_strings("let a = \"--memory\";\n// \"--memory\"\n\"-- table\"").len(), 1);
     assert_eq!(flags_in_strings("f(\"give more memory: --memory\")").len(), 1);
     assert!(has_python_argument("\"use overwrite=True\""));

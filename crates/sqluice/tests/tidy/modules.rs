@@ -213,7 +213,7 @@ fn modules_use_only_those_above_them_and_form_no_circles() {
 }
 
 #[test]
-fn planted_imports_are_found() {
+fn wrong_imports_between_modules_are_found() {
     let sound = [
         (
             "",

@@ -55,7 +55,7 @@ fn only_the_platform_crate_names_operating_systems() {
 }
 
 #[test]
-fn a_planted_name_of_a_system_is_found() {
+fn a_name_of_an_operating_system_outside_the_platform_crate_is_found() {
     let planted = [
         "use std::os::unix::fs::FileExt;",
         "    #[cfg(target_os = \"linux\")]",
