@@ -27,7 +27,7 @@ use crate::support::load::feed;
 use crate::support::rows::{OwnedBatch, OwnedColumn};
 use crate::support::source::InMemory;
 
-/// The shape of a verb. Reports are dropped, so that a list holds all verbs.
+/// The methods that all verbs have. Reports are dropped, so that one list can hold all verbs.
 trait Verb {
     fn run(&self) -> Result<()>;
     fn run_with(&self, context: &Context<'_>) -> Result<()>;
@@ -38,13 +38,13 @@ trait Verb {
     }
 }
 
-/// The shape of a prepared verb.
+/// The methods that all prepared verbs have.
 trait Prepared {
     fn plan(&self) -> String;
     fn run(self: Box<Self>, context: &Context<'_>) -> Result<()>;
 }
 
-/// Implements the shape by the methods of a verb, and of what it prepares.
+/// Implements [`Verb`] and [`Prepared`] by the methods of a verb and of its prepared form.
 macro_rules! shape {
     ($verb:ty $(, $prepared:ty)?) => {
         impl Verb for $verb {
@@ -86,7 +86,7 @@ shape!(Recover, PreparedRecover);
 shape!(Tpch, PreparedTpch);
 shape!(Unpack);
 
-/// Structs as rows, which are the first argument of a run.
+/// The methods `run` of this verb take the rows as their first argument.
 impl Verb for WriteRows {
     fn run(&self) -> Result<()> {
         WriteRows::run(self, (0..ROWS).map(|row| (row, row))).map(drop)
@@ -97,7 +97,7 @@ impl Verb for WriteRows {
     }
 }
 
-/// Sources of rows, which are the first argument of a run.
+/// The methods `run` of this verb take the sources of rows as their first argument.
 impl Verb for Write {
     fn run(&self) -> Result<()> {
         Write::run(self, sources()).map(drop)
@@ -176,7 +176,7 @@ fn verbs(home: &Home) -> Vec<(&'static str, Box<dyn Verb>)> {
     ]
 }
 
-/// Sets a flag at one of the reports of a run.
+/// Cancels a run at its progress report number `at`, counted from 0.
 struct StopAt {
     at: usize,
     reports: AtomicUsize,
@@ -194,7 +194,7 @@ impl StopAt {
         }
     }
 
-    /// Returns `true` if the flag was set.
+    /// Returns `true` if the run was cancelled.
     fn is_reached(&self) -> bool {
         self.reports.load(Ordering::Relaxed) > self.at
     }

@@ -296,7 +296,7 @@ fn a_program_that_has_the_replaced_file_open_reads_the_old_content_and_cannot_wr
     let folder = folder();
     Left::Rollback.make(folder.path());
     let path = folder.path().join("x.db");
-    // No other user than root can open the file, so the run does not expect hidden programs, and renames.
+    // Only this user and root can open the file, so the run expects no programs that it can't see, and renames the new file.
     let only_owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     fs::set_permissions(&path, only_owner).unwrap();
     let idle = Connection::open(&path).unwrap();

@@ -183,7 +183,7 @@ fn pack_into_an_existing_archive_table_needs_a_flag() {
     make(folder);
     run(folder, ["pack", "x.db", "from"]).ok();
     let refused = run(folder, ["pack", "x.db", "from"]).failed(1, "x.db already has a table sqlar");
-    // The first two keep the rest of the database: --overwrite would do more than the fault needs.
+    // The error names only the first two flags, which keep the rest of the database.
     for flag in ["--append", "--replace-table", "--overwrite"] {
         assert_eq!(refused.stderr.contains(flag), flag != "--overwrite", "{refused:?}");
         run(folder, ["pack", "x.db", "from", flag]).ok();

@@ -406,7 +406,8 @@ fn a_run_first_recovers_a_hot_journal_or_a_log_that_a_crash_left() {
     }
 }
 
-/// Returns a folder with the files that a program leaves when it is killed within a transaction, or after one.
+/// Returns a folder with the files that a killed program leaves: in rollback mode with an unfinished transaction, in WAL mode with a
+/// committed one.
 fn crashed(case: &Case) -> tempfile::TempDir {
     let folder = case.folder();
     let connection = open(folder.path(), Duration::ZERO);

@@ -6,7 +6,7 @@
 //!  |------------------------- prefix ---------------------|                  then a power failure
 //! ```
 //!
-//! After a prefix, writes and names that were not synced may be lost or not.
+//! T is the temporary file with the new database. After a prefix, writes and names that were not synced may be lost or not.
 //!
 //! SQLite's own calls are included. After each call, SQLite must find all of the old database at the target or all of the new one. Wrong
 //! orders of the calls must fail this test.

@@ -157,7 +157,7 @@ fn missing_superfluous_wrong_and_repeated_entries_are_named_by_their_rows() {
     let found = planted(&replaced("t", "upper(a)", "upper(a) || n"));
     assert_eq!(found.len(), 4, "{found:?}");
     assert!(found[0].starts_with("raised: "), "{found:?}");
-    // The unique index has room for one of two equal keys.
+    // An index that was declared unique afterwards has two equal keys.
     let home = Home::new();
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();

@@ -107,6 +107,7 @@ fn commit_elsewhere(db: &Path) -> bool {
     command.env(COMMIT_TO, db).output().unwrap().status.success()
 }
 
+/// The process that commits for other tests: not a test of its own.
 #[test]
 fn a_commit_for_other_tests() {
     let Some(db) = std::env::var_os(COMMIT_TO) else { return };

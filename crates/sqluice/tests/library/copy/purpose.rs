@@ -181,7 +181,7 @@ fn a_copy_for_datasette_has_an_inspect_file_with_the_row_counts_of_all_tables() 
     assert!(!target.exists());
 }
 
-/// Runs the statements of all files, each no longer than D1 accepts.
+/// Runs the statements of all files, and asserts that D1 accepts the sizes of files and statements.
 fn import(folder: &Path, report: &CopyReport, into: &Path) {
     let connection = open_new(into);
     connection.execute_batch("PRAGMA foreign_keys = ON; BEGIN").unwrap();

@@ -220,7 +220,7 @@ fn index_waits_for_a_writer_and_lets_readers_continue() {
 
 #[test]
 fn an_index_run_that_is_cancelled_leaves_the_old_database() {
-    /// Stops when a given number of phases have begun.
+    /// Cancels the run when the given number of phases have begun.
     struct Stop(Cancel, std::sync::atomic::AtomicUsize);
     impl Progress for Stop {
         fn phase(&self, _: &str, _: Option<Amount>) {

@@ -53,7 +53,7 @@ proptest! {
         let database = Connection::open(&path).unwrap();
         database.execute_batch(&format!("PRAGMA synchronous = OFF; {DECLARED}; BEGIN")).unwrap();
         insert(&database, "t", OnConflict::Abort, &rows(&mut random, 5, there, bytes)).unwrap();
-        // Pages of an index that grew by insertion, and lost rows, are anywhere in the file.
+        // The pages of an index that grew by insertion and lost entries are in no order in the file.
         database.execute_batch("DELETE FROM t WHERE id % 3 = 1; COMMIT").unwrap();
         database.close().unwrap();
         let theirs = copied(&home, &path, "theirs.db");

@@ -1,4 +1,4 @@
-//! Reads of a table in parts: together they are the table, and a commit in between is an error.
+//! Reads of a table in parts: the parts make up the table, and a read fails if another connection has committed since they were planned.
 
 use std::path::Path;
 

@@ -289,7 +289,6 @@ fn the_report_has_the_time_that_sampling_the_files_took() {
 proptest! {
     #![proptest_config(crate::support::cases(32))]
 
-    /// A file is good if it loads alone.
     #[test]
     fn skip_bad_files_loads_exactly_the_files_that_load_alone(
         texts in prop::collection::vec(

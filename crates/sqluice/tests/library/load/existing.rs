@@ -24,12 +24,12 @@ use sqluice::schema::Schema;
 struct Case {
     page_bytes: u32,
     wal: bool,
-    /// SQL that makes SQLite insert the rows instead of pages, in some cases.
+    /// SQL that in some cases makes the load insert rows by SQLite, because the database can't be written as pages.
     pragma: &'static str,
     sql: String,
     /// Existing rows: a, b, c.
     old: Vec<Row>,
-    /// True: some of the existing rows are deleted, which leaves free pages.
+    /// `true` if some of the existing rows are deleted, which leaves free pages.
     deleted: bool,
     new: Vec<Row>,
     /// The columns that the file has, in its order.

@@ -327,7 +327,7 @@ fn a_reject_file_replaces_no_file_without_permission_and_never_the_input_or_the_
 
 #[test]
 fn the_first_error_of_the_input_is_reported_with_any_sample_and_threads() {
-    // Line 4 is refused, line 7 breaks the guess, line 9 is malformed, and the last is longer than allowed.
+    // Line 4 is refused, line 7 contradicts the guessed type, line 9 is malformed, and the last line is longer than allowed.
     let csv = "k,a\nx,1\nx,2\n,3\nx,4\nx,5\nx,word\nx,7\nx\nx,8\n";
     for tail in ["", &format!("x,\"{}", "long ".repeat(100))] {
         for (threads, sample_bytes) in [(1, 12), (2, 12), (4, 12), (2, 30), (2, 1000)] {

@@ -1,4 +1,4 @@
-//! Rare values of a database are in neither its profile nor its look-alike.
+//! Rare values of a database are neither in its profile nor in its look-alike, the database that is generated from the profile.
 
 use rusqlite::Connection;
 use rusqlite::types::Value;

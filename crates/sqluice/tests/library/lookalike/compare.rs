@@ -1,4 +1,4 @@
-//! Makes the look-alike of a database, and compares the two by SQL.
+//! Generates the look-alike of a database from its profile, and compares the two databases by SQL.
 
 use std::cell::RefCell;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Look-alikes keep the forms of texts, fill full-text tables, grow keys, and name what they leave out.
+//! Databases that are generated from profiles keep the forms of texts, fill full-text tables, have more keys for more rows, and the profile
+//! names what is left out.
 
 use rusqlite::Connection;
 use sqluice::generate::{Extent, Generate};

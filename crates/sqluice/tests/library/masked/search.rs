@@ -58,7 +58,7 @@ fn assert_found(sql: &str, expected: &[&str]) {
     assert_eq!(names.iter().any(|name| name == "copy.db"), expected.is_empty(), "{names:?}");
 }
 
-/// Fails if an error has a value of the tests.
+/// Asserts that an error shows no value of the tests.
 fn assert_secret(error: &Error) {
     let text = format!("{error:?} {error} {:?}", error.hint_text());
     for secret in ["zq@", "Quux", "Xerxes", "secret.org", "hunter2"] {

@@ -1,4 +1,4 @@
-//! Columns that refer to masked keys without REFERENCES follow them, or the copy is refused.
+//! Columns that refer to masked keys without REFERENCES get the masked values of these keys, or the copy is refused.
 
 use super::{Lab, count, masking};
 

@@ -1,4 +1,4 @@
-//! Merges whose leaves other processes copy to their places (`Merge::places`): the result equals that of one process.
+//! Merges whose leaf pages other processes copy to their places in the new file (`Merge::places`): the result equals that of one process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn options() -> WriteOptions {
     WriteOptions::new().threads(2).tune(|tuning| tuning.chunk_bytes = 64 << 10)
 }
 
-/// Returns the places of table `t`, or `None` if the merge has no places.
+/// Returns the places to which other processes copy the leaf pages of table `t`; `None` if they can't copy them.
 fn places(merge: &Merge, file: &Path) -> Result<Option<Vec<Place>>> {
     let count = |source: &PathBuf| Place::count(source, "t", &merge.write, &Context::default());
     let pages = merge.sources.iter().map(count).collect::<Result<Vec<u32>>>()?;

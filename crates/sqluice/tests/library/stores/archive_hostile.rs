@@ -187,7 +187,7 @@ fn unpack_follows_no_existing_links() {
 
 #[test]
 fn mode_and_time_of_a_folder_are_not_set_through_a_link() {
-    // The folder's mode and time come at the end, when a link might be in its place.
+    // The mode and time of a folder are set at the end, when a link might be in the place of the folder.
     let place = Place::new(&[
         row("l", 0o040_500, 0, Value::Null),
         link("l", "../outside"),

@@ -392,6 +392,7 @@ fn of_round(round: u8) -> Vec<u8> {
     vec![round; 100 + usize::from(round % 4) * 9000]
 }
 
+/// The other process of the next test: not a test of its own.
 #[test]
 fn another_process_writes() {
     let Some(path) = std::env::var_os(OTHERS) else { return };
@@ -493,6 +494,7 @@ const STORE: &str = "SQLUICE_TEST_STORE";
 /// The number of keys. Each batch writes all of them.
 const KEYS: u32 = 40;
 
+/// The process that another test kills: not a test of its own.
 #[test]
 fn a_writer_that_is_killed_writes() {
     let Some(path) = std::env::var_os(STORE) else { return };

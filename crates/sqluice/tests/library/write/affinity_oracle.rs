@@ -554,8 +554,8 @@ fn decimals_of_every_length_and_position_of_the_point_are_converted_as_sqlite_co
     same_as_sqlite(&texts);
 }
 
-/// Decimals within 2^-55 of the middle of two floats, found by continued fractions. SQLite scales with 96 bits of a
-/// power of ten, which is not enough to round all of these correctly: `parse::<f64>` gives other bytes.
+/// The decimals are within 2^-55 of the middle of two floats, and were found by continued fractions. SQLite scales with 96 bits of a power
+/// of ten, which is not enough to round all of these decimals correctly: `parse::<f64>` gives other bytes.
 #[test]
 fn decimals_near_the_middle_of_two_floats_are_rounded_as_sqlite_rounds_them() {
     let texts = [

@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn both_encoders_make_the_same_pages_of_tables_with_more_than_255_columns(
+    fn both_encoders_make_the_same_pages_of_tables_of_up_to_300_columns(
         table in table(300, 2, 40), page_bytes in page_bytes(), capacity in capacity(),
     ) {
         compare_random(&table, page_bytes, capacity);

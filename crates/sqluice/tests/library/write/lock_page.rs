@@ -126,8 +126,8 @@ fn new_databases_skip_the_page_of_the_lock_byte_wherever_the_byte_is() {
     });
 }
 
-/// Asserts that places of a merge, to which others write leaves and overflow pages, leave out the page of the lock byte: with this page in,
-/// before and after each place.
+/// Asserts that a merge whose leaf and overflow pages other processes copy skips the page of the lock byte, which is tried in, before and
+/// after each place of these pages.
 fn the_places_of_a_merge_leave_it_out() {
     let page_bytes = 512;
     for lock_page in (9..130).step_by(2) {

@@ -190,7 +190,7 @@ fn repeated_keys_near_the_border_of_two_parts_are_reported_with_their_lines() {
 
 #[test]
 fn a_malformed_row_is_reported_rather_than_an_earlier_repeated_key() {
-    // Parts as in the test above, with a ragged row in the second part.
+    // The parts are as in the test above. The second part has a row that lacks a field.
     for wrong in 32_762..32_775 {
         let row = |row: i32| match row {
             32_800 => "ragged\n".to_owned(),

@@ -167,7 +167,7 @@ fn a_nul_is_kept_in_text_literals_and_comments_and_refused_anywhere_else() {
             assert!(line.is_some_and(|line| line == expected || line == expected + 1), "at {at}: {message}");
         }
     }
-    // A statement that SQLite would run up to the NUL, with another effect.
+    // SQLite would run this statement only up to the NUL, with another effect.
     let (message, line) =
         home.refused(b"CREATE TABLE t (a);\nINSERT INTO t VALUES (1);\nDELETE FROM t\0 WHERE a = 2;\n");
     assert!(message.contains("NUL"), "{message}");
