@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_styled_and_other_lines_are_not() {
+    fn only_headings_of_the_help_are_styled() {
         let styled = styled("Examples:\n  a:\n    b\nText.");
         assert_eq!(styled, format!("{HEADING}Examples:{HEADING:#}\n  a:\n    b\nText."));
     }

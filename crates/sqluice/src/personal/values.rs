@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_are_not_personal() {
+    fn dates_numbers_codes_and_names_of_things_are_not_personal() {
         for value in [
             "",
             "a",

@@ -342,7 +342,7 @@ fn a_database_in_use_when_the_new_one_is_complete_is_not_replaced() {
 
 #[test]
 #[cfg_attr(windows, ignore = "strace, which holds or kills the command at a call, is a program of Linux")]
-fn a_writer_that_finishes_before_the_timeout_is_waited_for_and_its_rows_are_replaced() {
+fn overwrite_waits_for_a_writer_and_replaces_the_rows_of_that_writer_too() {
     for left in [Left::Empty, Left::Rollback, Left::Wal] {
         let folder = folder();
         left.make(folder.path());

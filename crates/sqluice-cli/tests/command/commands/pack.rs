@@ -199,7 +199,7 @@ fn pack_into_an_existing_archive_table_needs_a_flag() {
 }
 
 #[test]
-fn control_characters_of_a_name_are_escaped_on_the_terminal() {
+fn control_characters_of_an_archive_entry_name_are_escaped_on_the_terminal() {
     let folder = folder();
     let folder = folder.path();
     let db = Connection::open(folder.join("x.db")).unwrap();

@@ -307,7 +307,7 @@ fn new_pages_survive_constant_checkpoints_by_another_connection() {
 }
 
 #[test]
-fn loads_lose_no_transaction_of_another_writer() {
+fn loads_lose_no_transaction_of_a_simultaneous_writer() {
     for case in Case::all() {
         let folder = case.folder();
         let folder = folder.path();

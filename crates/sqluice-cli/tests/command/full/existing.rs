@@ -142,27 +142,27 @@ fn assert_harmless(ran: Ran, found: &Content, at: &str) {
 }
 
 #[test]
-fn calls_that_fail_while_a_table_is_added_leave_the_old_database() {
+fn system_calls_that_fail_while_a_table_is_added_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::NewTable);
 }
 
 #[test]
-fn calls_that_fail_while_rows_are_appended_leave_the_old_database() {
+fn system_calls_that_fail_while_rows_are_appended_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::Append);
 }
 
 #[test]
-fn calls_that_fail_while_rows_and_indexes_are_merged_leave_the_old_database() {
+fn system_calls_that_fail_while_rows_are_appended_and_indexes_rebuilt_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::IndexedAppend);
 }
 
 #[test]
-fn calls_that_fail_while_indexes_are_made_leave_the_old_database() {
+fn system_calls_that_fail_while_indexes_are_made_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::Index);
 }
 
 #[test]
-fn calls_that_fail_while_rows_go_through_sqlite_leave_the_old_database() {
+fn system_calls_that_fail_while_sqlite_inserts_rows_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::Sql);
 }
 

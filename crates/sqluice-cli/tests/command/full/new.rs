@@ -192,7 +192,7 @@ fn a_new_database_has_the_same_bytes_on_each_tested_file_system() {
 }
 
 #[test]
-fn an_export_that_does_not_fit_leaves_nothing() {
+fn an_export_that_does_not_fit_on_the_disk_leaves_no_file() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     run(&root, generate("x.db", "450k")).ok();

@@ -202,7 +202,7 @@ impl Disk {
 }
 
 #[test]
-fn a_power_failure_leaves_no_target_or_the_whole_database() {
+fn a_power_failure_while_a_database_is_created_leaves_no_target_or_the_whole_database() {
     for args in [
         &["--preset", "user", "--rows", "1.5M", "-j2"][..],
         // Direct I/O does not accept pages of this size.
@@ -263,7 +263,7 @@ fn a_simulated_power_failure_reveals_wrong_orders_of_writes_and_syncs() {
 }
 
 #[test]
-fn a_run_that_is_killed_at_any_call_leaves_no_target_or_the_whole_database() {
+fn a_run_killed_at_any_system_call_leaves_no_target_or_the_whole_database() {
     let folder = folder();
     let folder = folder.path();
     let args = generate("x.db", "1500k");
@@ -306,7 +306,7 @@ fn with_fault(folder: &Path, fault: &str, flags: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_system_call_that_fails_is_an_error_that_leaves_no_file() {
+fn a_failed_system_call_is_an_error_that_leaves_no_file() {
     for (fault, stderr) in [
         (
             "pwritev:error=ENOSPC:when=3",

@@ -164,7 +164,7 @@ fn a_pattern_in_a_url_loads_the_objects_that_match() {
 }
 
 #[test]
-fn only_the_bytes_of_the_columns_that_are_loaded_are_fetched() {
+fn only_the_bytes_of_the_loaded_columns_of_a_remote_parquet_file_are_fetched() {
     let home = folder();
     let folder = home.path();
     table(folder, 150_000);
@@ -283,7 +283,7 @@ fn a_remote_file_that_is_missing_or_changes_during_the_load_is_an_error() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "it reads the peak of memory in /proc")]
-fn a_streamed_file_takes_little_memory() {
+fn the_memory_of_a_load_from_a_web_server_is_bounded_by_the_setting() {
     let home = folder();
     let folder = home.path();
     // One stream has 128 MB of equal lines, the other a few.

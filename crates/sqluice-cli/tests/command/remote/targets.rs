@@ -78,7 +78,7 @@ fn a_command_writes_the_same_bytes_to_an_object_store_as_to_a_file() {
 }
 
 #[test]
-fn an_existing_object_is_replaced_only_with_overwrite() {
+fn an_existing_object_in_a_store_is_replaced_only_with_the_flag_overwrite() {
     let Some(store) = Store::start() else { return };
     let folder = folder();
     let folder = folder.path();
@@ -108,7 +108,7 @@ fn an_existing_object_is_replaced_only_with_overwrite() {
 }
 
 #[test]
-fn rows_can_not_be_added_to_an_object() {
+fn rows_cannot_be_added_to_a_database_in_an_object_store() {
     let Some(store) = Store::start() else { return };
     let folder = folder();
     let folder = folder.path();

@@ -3,7 +3,7 @@
 use crate::transcript::{fails, sqluice};
 
 #[test]
-fn advise_says_what_to_use_and_leaves_nothing() {
+fn advise_prints_its_recommendations() {
     let done = sqluice("advise schema.sql --rows 50 --no-progress")
         .file("schema.sql", "CREATE TABLE t (a INTEGER, b TEXT);");
     let done = done.succeeds();

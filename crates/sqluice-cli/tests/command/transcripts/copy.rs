@@ -278,7 +278,7 @@ fn a_copy_in_place_shrinks_the_file_and_keeps_its_content() {
 }
 
 #[test]
-fn a_copy_for_a_purpose_says_which_settings_it_has() {
+fn the_report_of_a_copy_for_a_purpose_lists_the_chosen_settings() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);

@@ -20,7 +20,7 @@ fn with(sql: &str, args: &str) -> Transcript {
 const ONE: &str = "CREATE TABLE one (a INTEGER, b TEXT DEFAULT 'none'); INSERT INTO one VALUES (0, 'old')";
 
 #[test]
-fn a_table_is_added_to_a_database_without_a_flag() {
+fn a_load_adds_a_new_table_to_an_existing_database_without_a_flag() {
     with("CREATE TABLE old (a); INSERT INTO old VALUES (1)", "load x.db one.csv more.csv --primary-key a")
         .succeeds()
         .says("Loaded 2 rows into x.db, now [..], in [..] ([..] rows/s)\n[..]\n[..]")
@@ -48,7 +48,7 @@ fn a_target_of_zero_bytes_is_used_as_an_empty_database() {
 }
 
 #[test]
-fn an_existing_table_is_an_error_that_names_the_flags() {
+fn a_load_into_an_existing_table_without_a_flag_is_an_error_that_names_the_flags() {
     let error = "\
 error: x.db already has a table one
 
@@ -61,7 +61,7 @@ hint: --append adds to its rows, --replace-table replaces them, --upsert KEYS ch
 }
 
 #[test]
-fn rows_are_added_to_a_table() {
+fn the_flag_append_adds_rows_to_an_existing_table() {
     with(ONE, "load x.db one.csv --append")
         .succeeds()
         .says("Loaded 1 row into x.db, now [..], in [..] ([..] rows/s)\none: a INTEGER, b TEXT")
@@ -127,7 +127,7 @@ hint: --columns names the columns of a file without a header, in their order",
 }
 
 #[test]
-fn the_rows_of_a_table_are_replaced_and_the_rest_of_it_stays() {
+fn the_flag_replace_table_replaces_the_rows_and_keeps_indexes_and_triggers() {
     let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER); INSERT INTO one VALUES (1, 1), (9, 9);
                CREATE INDEX i ON one (b); CREATE TABLE log (gone);
                CREATE TRIGGER t AFTER DELETE ON one BEGIN INSERT INTO log VALUES (old.a); END;";
@@ -143,7 +143,7 @@ fn the_rows_of_a_table_are_replaced_and_the_rest_of_it_stays() {
 }
 
 #[test]
-fn rows_with_the_same_key_are_changed_in_the_columns_that_the_file_has() {
+fn the_flag_upsert_updates_the_columns_of_the_file_in_rows_with_the_same_key() {
     let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER, c); INSERT INTO one VALUES (1, 1, 'stays'), (9, 9, 9)";
     with(sql, "load x.db one.csv --upsert A")
         .succeeds()
@@ -425,7 +425,7 @@ CREATE TABLE \"more\" (
 }
 
 #[test]
-fn a_report_has_the_journal_mode_and_the_write_paths() {
+fn the_report_has_the_journal_modes_and_the_write_path_of_each_table() {
     for mode in ["delete", "wal"] {
         let sql = format!("PRAGMA journal_mode = {mode}; CREATE TABLE one (a INTEGER, b INTEGER)");
         let done = with(&sql, "load x.db one.csv --append --json").succeeds();

@@ -16,7 +16,7 @@ fn shop(folder: &Path) {
 }
 
 #[test]
-fn a_table_becomes_a_file_and_the_report_says_so() {
+fn an_exported_table_has_its_rows_in_the_file_and_the_report_counts_them() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -63,7 +63,7 @@ table item to item.parquet (Parquet), read by pages, on all cores
 }
 
 #[test]
-fn refused_exports_leave_no_file_and_name_flags() {
+fn a_refused_export_leaves_no_file_and_the_error_names_the_flag_that_helps() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -99,7 +99,7 @@ fn refused_exports_leave_no_file_and_name_flags() {
 }
 
 #[test]
-fn a_database_becomes_a_file_of_statements() {
+fn a_database_is_exported_as_a_file_of_sql_statements() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);

@@ -164,7 +164,7 @@ fn several_databases_without_a_command_are_an_error_that_suggests_merge() {
 }
 
 #[test]
-fn secrets_of_urls_are_not_printed() {
+fn hints_do_not_print_secrets_of_urls() {
     let refused = sqluice("import x.db http://ann:secret@localhost:1/x.csv?token=secret").exits(2);
     refused.says(
         "error: sqluice has no command import\n\nhint: sqluice load x.db 'http://...@localhost:1/x.csv?...'",
@@ -202,6 +202,6 @@ fn commands_such_as_anonymize_do_not_suggest_a_copy_without_a_mask() {
 }
 
 #[test]
-fn files_alone_with_json_print_the_report_and_nothing_else() {
+fn a_command_line_of_files_alone_with_json_prints_nothing_but_the_report() {
     sqluice("orders.csv --json").file(ORDERS.0, ORDERS.1).succeeds().says("");
 }

@@ -51,7 +51,7 @@ fn the_row_count_of_a_presets_main_table_determines_the_other_row_counts() {
 }
 
 #[test]
-fn the_preset_tpch_has_a_plan_and_makes_its_tables() {
+fn the_preset_tpch_prints_its_plan_and_makes_its_tables() {
     let folder = folder();
     let folder = folder.path();
     let args = ["generate", "x.db", "--preset", "tpch", "--scale", "0.01"];
@@ -97,7 +97,7 @@ fn all_eight_page_sizes_of_sqlite_and_no_others_are_accepted() {
 }
 
 #[test]
-fn the_checksums_of_discard_generate_and_check_are_equal() {
+fn discarded_written_and_checked_databases_have_the_same_checksum() {
     let folder = folder();
     let folder = folder.path();
     let schema =
@@ -212,7 +212,7 @@ fn the_row_count_of_a_table_follows_from_the_row_count_of_its_parent_table() {
 }
 
 #[test]
-fn the_merged_parts_of_a_table_are_the_table_of_a_single_run() {
+fn merged_parts_of_a_generated_database_equal_the_database_of_a_single_run() {
     let schema = "CREATE TABLE a (id INTEGER PRIMARY KEY, email TEXT UNIQUE, n INT /* gen: permutation(1, 1000) */);
         CREATE TABLE b (a REFERENCES a, t TEXT, at TEXT /* gen: ascending(date('2020-01-01', '2024-12-31')) */);";
     let folder = folder();
@@ -316,7 +316,7 @@ fn an_error_in_a_generator_comment_names_its_place_and_what_was_expected() {
 }
 
 #[test]
-fn more_rows_than_values_are_refused_before_anything_is_written() {
+fn generate_refuses_more_rows_than_a_unique_column_has_values() {
     fails(
         &[("s.sql", "CREATE TABLE t (a CHAR(1) PRIMARY KEY);")],
         "generate x.db s.sql -n 65",

@@ -89,7 +89,7 @@ fn the_files_of_a_folder_fill_one_table_or_are_named_after_their_paths_on_reques
 }
 
 #[test]
-fn a_folder_without_anything_to_load_is_refused() {
+fn folders_and_archives_without_loadable_files_are_refused() {
     let hint = "\n\nhint: of folders and archives, files with the extension of a format are loaded; name any other \
                 file to load it";
     let says = |left: &str| format!("error: there is no file to load\nleft out: {left}{hint}");
@@ -103,7 +103,7 @@ fn a_folder_without_anything_to_load_is_refused() {
 }
 
 #[test]
-fn an_archive_makes_a_table_of_each_member() {
+fn an_archive_makes_a_table_of_each_loadable_member() {
     for (name, bytes) in [
         ("feed.zip", zip(&members())),
         ("feed.tar", tar(&members())),
@@ -141,7 +141,7 @@ fn an_archive_makes_a_table_of_each_member() {
 }
 
 #[test]
-fn members_that_are_bad_are_named_and_skipped_on_request() {
+fn bad_archive_members_are_named_and_skipped_on_request() {
     let archive = || zip_with_flags(&[("a.csv", TABLE.as_bytes(), 0), ("b.csv", TABLE.as_bytes(), 1)]);
     sqluice("load x.db d.zip").file("d.zip", archive()).fails(
         1,

@@ -79,7 +79,7 @@ fn quotes_are_recognised_or_given_by_a_flag() {
 }
 
 #[test]
-fn an_escape_makes_the_next_character_stand_for_itself() {
+fn an_escape_character_makes_the_next_character_text() {
     holds("--escape \\", "a,b\n\"1\\\"x\\\\\",2\n", "'1\"x\\'|2");
     let outfile = "id\tname\tnote\n1\tann\\\tb\t\\N\n2\tb\\\\ob\tx\\\ny\n3\t\"q\t\\n\n";
     let rows = "1|'ann\tb'|NULL\n2|'b\\ob'|'x\ny'\n3|'\"q'|'\n'";
@@ -132,7 +132,7 @@ fn the_first_record_is_recognised_or_declared_as_header_or_row() {
 }
 
 #[test]
-fn lines_at_the_start_and_comments_are_skipped() {
+fn the_flags_skip_lines_and_comment_skip_lines() {
     holds("--skip-lines 2", "a report\n\"of 2024\na,b\n1,2\n", "1|2");
     holds("--comment #", "# a,b,c\na,b\n1,2\n#3\n\"#4\",5\n", "'1'|2\n'#4'|5");
     holds("", "a,b\n#3,4\n", "'#3'|4");
@@ -154,7 +154,7 @@ fn empty_fields_and_the_tokens_of_null_are_read_as_null() {
 }
 
 #[test]
-fn missing_fields_are_null_on_request() {
+fn the_flag_pad_fills_missing_fields_with_null() {
     let content = "a,b,c\n1\n2,3\n4,5,6\n";
     load("", content).fails(
         1,
@@ -471,7 +471,7 @@ fn a_stray_quote_that_hides_rows_causes_a_warning() {
 }
 
 #[test]
-fn quotes_that_enclose_no_field_are_text() {
+fn quotes_that_do_not_enclose_a_field_are_text() {
     load("", "size,n\n3\" pipe,1\n\"big\" one,2\n\"tiny,3\n")
         .succeeds()
         .says("note: t.csv: quotes are text, as the one in line 3 does not stand around a field; --quote '\"' reads them as quotes\nLoaded 3 rows into [..]\nread t.csv: comma, header, no quote\nt: size TEXT, n INTEGER")

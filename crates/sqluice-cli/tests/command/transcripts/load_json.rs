@@ -21,7 +21,7 @@ fn json_objects_may_span_lines_or_follow_one_another_without_a_line_end() {
 }
 
 #[test]
-fn a_line_that_is_cut_off_is_one_bad_row() {
+fn an_incomplete_line_of_ndjson_is_one_bad_row() {
     load("--reject bad.csv", "t.json", b"{\"a\":1\n{\"a\":2}\n{\"a\":3}\n")
         .succeeds()
         .holds("SELECT a FROM t", "2\n3");

@@ -112,7 +112,7 @@ fn the_flag_analyze_writes_statistics() {
 }
 
 #[test]
-fn keys_that_make_no_sense_are_refused() {
+fn invalid_keys_and_indexes_are_refused() {
     load("--without-rowid").fails(
         2,
         "error: the following required arguments were not provided:\n  --primary-key <A,B,...>\n\n\

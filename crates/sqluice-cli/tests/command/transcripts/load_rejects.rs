@@ -199,7 +199,7 @@ fn rowids_may_be_in_any_order_and_a_repeated_rowid_ends_the_load_even_with_a_rej
 }
 
 #[test]
-fn all_bad_rows_are_kept_in_the_order_of_the_files() {
+fn the_reject_file_has_all_bad_rows_in_the_order_of_the_files() {
     sqluice("load x.db a.csv b.csv --reject bad.csv --json")
         .file("a.csv", "n,m\n1\n2,3\n4,5,6\n")
         .file("b.csv", "n,m\n7,1\n\"8\",\"9\"x\n9,3\n")
@@ -222,7 +222,7 @@ fn all_bad_rows_are_kept_in_the_order_of_the_files() {
 }
 
 #[test]
-fn the_report_counts_what_was_rejected() {
+fn the_report_counts_the_rejected_rows() {
     let with = |flags: &str| load(&format!("--reject bad.csv {flags}"), "", b"a,b\n1\n2\n3\n4,5\n");
     with("").succeeds().says("Loaded 1 row into x.db: [..]\n3 rows rejected, see bad.csv\n[..]");
     with("-q").succeeds().says("");

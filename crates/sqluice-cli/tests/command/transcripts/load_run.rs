@@ -39,7 +39,7 @@ fn threads_and_memory_do_not_change_the_written_bytes() {
 }
 
 #[test]
-fn page_size_sets_the_page_size_of_a_new_database() {
+fn the_flag_page_size_sets_the_page_size_of_a_new_database() {
     load("one.csv --page-size 8KiB").succeeds().holds("PRAGMA page_size", "8192");
     load("one.csv --page-size 1000").fails(
         2,

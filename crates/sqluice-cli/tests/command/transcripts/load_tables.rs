@@ -125,7 +125,7 @@ fn standard_input_is_loaded_like_a_file_and_needs_a_table_name() {
 }
 
 #[test]
-fn a_schema_declares_the_tables() {
+fn the_flag_schema_declares_the_tables() {
     let schema = "CREATE TABLE t (b TEXT NOT NULL, a REAL, c TEXT DEFAULT 'd', id INTEGER PRIMARY KEY); CREATE TABLE u (v);\n\
                   CREATE VIEW w AS SELECT a FROM t;";
     load("in.csv --schema s.sql -t T")
@@ -172,7 +172,7 @@ fn a_column_that_the_schema_lacks_is_refused_with_its_place() {
 }
 
 #[test]
-fn type_declares_the_type_of_a_column() {
+fn the_flag_type_declares_the_type_of_a_column() {
     load("one.csv --type a=TEXT --type B=REAL")
         .file(ONE_ROW.0, ONE_ROW.1)
         .succeeds()
@@ -337,7 +337,7 @@ fn a_warning_names_a_code_with_leading_zeros_even_after_other_changed_numbers() 
 }
 
 #[test]
-fn type_and_strict_are_refused_beside_a_schema() {
+fn the_flags_type_and_strict_are_refused_beside_a_schema() {
     for (flag, shown) in [("--type a=TEXT", "--type <COL=TYPE>"), ("--strict", "--strict")] {
         load(&format!("one.csv --schema s.sql {flag}"))
             .file(ONE_ROW.0, ONE_ROW.1)
@@ -432,7 +432,7 @@ fn the_flag_add_columns_adds_missing_columns() {
 }
 
 #[test]
-fn limit_ends_each_table_and_later_records_are_not_read() {
+fn the_flag_limit_applies_to_each_table_and_later_records_are_not_read() {
     load("a.csv b.csv c.csv --limit 2")
         .file("a.csv", "n\n1\n2\nbad,row\n")
         .file("b.csv", "n\n3\n")
@@ -453,7 +453,7 @@ fn limit_ends_each_table_and_later_records_are_not_read() {
 }
 
 #[test]
-fn dry_run_prints_a_schema_that_makes_the_same_database() {
+fn the_plan_that_dry_run_prints_is_a_schema_for_the_same_database() {
     // Windows allows no line break in a file name.
     let lines = if cfg!(windows) { "two lines.csv" } else { "two\nlines.csv" };
     let files = |transcript: Transcript| {

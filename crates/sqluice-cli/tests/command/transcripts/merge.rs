@@ -267,7 +267,7 @@ fn rows_whose_parents_are_left_out_are_an_error_or_kept_on_request() {
 }
 
 #[test]
-fn a_target_that_exists_is_added_to_or_replaced_when_asked() {
+fn merge_adds_to_an_existing_target_or_replaces_the_target_on_request() {
     let folder = folder();
     let folder = folder.path();
     for (mode, first) in [("delete", 11), ("wal", 21)] {

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_hashes_below_a_limit_matches_the_limit() {
+    fn the_share_of_hashes_below_a_limit_is_proportional_to_the_limit() {
         for seed in [0, 1, 7, u64::MAX] {
             for percent in [1u128, 10, 50] {
                 let limit = u128::MAX / 100 * percent;

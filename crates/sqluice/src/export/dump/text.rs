@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_statement_only_gets_a_semicolon() {
+    fn a_dumped_statement_without_peculiarities_only_gets_a_semicolon() {
         for sql in [
             "CREATE TABLE t (a)",
             "CREATE VIEW v AS SELECT 1 -- one\n, 2 / 3",

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn several_notes_of_a_file_count_its_file_once() {
+    fn four_notes_about_one_file_are_listed_one_by_one() {
         let told = told(&[("a", "column 1"), ("a", "column 2"), ("a", "column 3"), ("a", "column 4")]);
         assert_eq!(told.len(), 4);
     }

@@ -146,7 +146,7 @@ fn replaced(name: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn missing_superfluous_wrong_and_repeated_entries_are_named_by_their_rows() {
+fn check_names_the_rows_of_missing_superfluous_wrong_and_repeated_index_entries() {
     let found = planted(&replaced("some", "n > 2", "n > 1"));
     assert_eq!(found, ["t: page 2: row 2 is missing from index some"]);
     let found = planted(&replaced("some", "n > 2", "n > 3"));

@@ -170,7 +170,7 @@ fn sound() -> Vec<(String, bool)> {
 }
 
 #[test]
-fn sound_databases_pass_and_objects_of_an_application_are_reported_as_not_verified() {
+fn a_full_check_passes_sound_databases_and_reports_objects_of_an_application_as_unverified() {
     let all = sound();
     assert!(all.len() >= 30);
     let mut unverified = 0;

@@ -452,7 +452,7 @@ fn a_masked_copy_selects_rows_by_their_unmasked_values() {
 }
 
 #[test]
-fn a_preview_shows_the_first_rows_that_are_copied() {
+fn the_preview_of_a_copy_shows_the_first_rows_that_are_copied() {
     let (_folder, source, target) = shop();
     let masks = "CREATE TABLE places (name -- gen: name()
         );

@@ -70,7 +70,7 @@ fn a_load_puts_rows_with_invalid_text_into_the_reject_file() {
 }
 
 #[test]
-fn a_masked_copy_keeps_the_bytes_of_columns_without_a_mask() {
+fn a_masked_copy_keeps_the_invalid_text_of_columns_without_a_mask() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     database(&path("a.db"), "UTF-8");

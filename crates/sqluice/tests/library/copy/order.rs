@@ -63,7 +63,7 @@ fn a_copy_needs_memory_for_sorting_only_if_an_index_is_out_of_order() {
 }
 
 #[test]
-fn rows_without_rowids_whose_collation_has_changed_are_sorted_again() {
+fn a_table_without_rowids_whose_collation_has_changed_is_sorted_again() {
     let (_folder, source, target) = made(&format!(
         "CREATE TABLE t (a INT, b TEXT COLLATE NOCASE, PRIMARY KEY (b, a)) WITHOUT ROWID; {ROWS}
          ALTER TABLE t ADD COLUMN c DEFAULT 5; INSERT INTO t VALUES (0, 'c', 1);
@@ -135,7 +135,7 @@ fn an_object_that_sqlite_cannot_parse_is_refused_by_name() {
 }
 
 #[test]
-fn a_damaged_tree_is_an_error_and_leaves_no_file() {
+fn copying_a_table_with_a_damaged_page_is_an_error_that_leaves_no_file() {
     let (_folder, source, target) = made(&format!("CREATE TABLE t (a, b); {ROWS}"));
     let mut file = std::fs::read(&source).unwrap();
     // The type of a leaf page is overwritten.

@@ -24,7 +24,7 @@ fn rows(count: usize) -> Vec<Row> {
 }
 
 #[test]
-fn partial_indexes_constraints_and_triggers_are_made_in_the_same_transaction() {
+fn a_table_added_with_partial_indexes_constraints_and_triggers_equals_that_of_sqlite() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("ours.db");

@@ -162,7 +162,7 @@ fn indexes_that_only_sqlite_can_make_are_made_by_sqlite() {
 }
 
 #[test]
-fn an_index_computes_only_the_generated_columns_that_it_needs() {
+fn a_new_index_computes_only_the_generated_columns_that_the_index_uses() {
     let home = Home::new();
     let path = home.path("x.db");
     let old = Connection::open(&path).unwrap();

@@ -196,7 +196,7 @@ fn no_other_process_writes_while_pages_are_written() {
 }
 
 #[test]
-fn a_run_that_fails_or_is_cancelled_leaves_nothing_behind() {
+fn a_run_that_fails_or_is_cancelled_leaves_the_old_database() {
     for wal in [false, true] {
         for fault in 0..3 {
             let home = Home::new();
@@ -307,7 +307,7 @@ fn copy_elsewhere(home: &Home, folder: usize) {
 }
 
 #[test]
-fn a_crash_leaves_the_old_database_and_the_next_run_removes_the_leftovers() {
+fn a_crash_during_a_load_leaves_the_old_database_and_the_next_run_removes_the_leftovers() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");

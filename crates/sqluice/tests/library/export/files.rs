@@ -107,7 +107,7 @@ fn selected_columns_selected_rows_and_queries_are_exported() {
 }
 
 #[test]
-fn all_tables_go_to_a_folder() {
+fn all_tables_of_a_database_are_exported_to_a_folder() {
     let shop = Shop::new(
         "CREATE TABLE a (x); CREATE TABLE b (y); CREATE VIEW v AS SELECT y FROM b; INSERT INTO b VALUES (7)",
     );
@@ -129,7 +129,7 @@ fn all_tables_go_to_a_folder() {
 }
 
 #[test]
-fn a_value_that_the_format_does_not_have_is_an_error_with_its_place_and_leaves_no_file() {
+fn a_value_that_the_format_cannot_store_is_an_error_with_the_place_and_leaves_no_file() {
     let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, v); CREATE TABLE w (k TEXT PRIMARY KEY, v INT) WITHOUT ROWID;
         INSERT INTO t VALUES (1, 'a'), (2, 'b'), (5, x'00ff'); INSERT INTO w VALUES ('a', 1), ('b', 'two')";
     let shop = Shop::new(sql);

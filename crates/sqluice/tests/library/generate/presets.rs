@@ -117,7 +117,7 @@ fn orders_and_items_of_the_preset_shop_are_consistent_with_customers_and_product
 }
 
 #[test]
-fn events_follow_each_other_after_their_devices_are_installed() {
+fn events_of_the_preset_events_are_in_order_and_after_the_installation_of_their_device() {
     let home = Home::new();
     let db = make("events", &home.path("events.db"), &[(None, 60_000)], 5);
     for (wrong, sql) in [
@@ -148,7 +148,7 @@ fn the_row_count_of_a_single_table_of_a_preset_can_be_set() {
 }
 
 #[test]
-fn orders_without_customers_are_refused() {
+fn the_preset_shop_without_customers_is_refused() {
     let home = Home::new();
     let nobody = generate("shop", &home.path("shop.db"), &[(None, 1000), (Some("customers"), 0)], 3);
     let error = nobody.run().unwrap_err();

@@ -83,7 +83,7 @@ fn every_tpch_table_equals_what_sqlite_stores_from_the_csv() {
 }
 
 #[test]
-fn the_file_is_sound_and_the_same_for_any_number_of_threads() {
+fn a_database_of_the_preset_tpch_is_sound_and_the_same_for_any_number_of_threads() {
     let home = Home::new();
     // lineitem has several parts here, so that a wrong order would be found.
     let scale = scale().max(0.03);
@@ -139,7 +139,7 @@ fn the_preset_tpch_adds_its_tables_to_an_existing_database_only_once() {
 }
 
 #[test]
-fn the_estimated_size_is_near_the_real_size() {
+fn the_estimated_size_of_the_preset_tpch_is_near_the_real_size() {
     let home = Home::new();
     let path = home.path("tpch.db");
     let scale = scale().max(0.03);

@@ -279,7 +279,7 @@ fn a_value_that_sqlite_can_not_store_makes_a_bad_row_that_names_its_column() {
 }
 
 #[test]
-fn files_that_are_cut_short_or_of_another_format_are_reported() {
+fn parquet_and_arrow_files_that_are_cut_short_or_of_another_format_are_refused() {
     let rows = batch(vec![("a", Arc::new(Int64Array::from_iter_values(0..1000)))]);
     for container in ALL {
         let home = Home::new();
@@ -327,7 +327,7 @@ fn a_columnar_file_without_rows_makes_an_empty_table_and_one_without_columns_is_
 }
 
 #[test]
-fn a_pipe_is_read_like_a_file() {
+fn parquet_and_arrow_data_are_read_from_a_pipe() {
     let rows = batch(vec![("a", Arc::new(Int64Array::from_iter_values(0..1000)))]);
     for container in ALL {
         let home = Home::new();
@@ -340,7 +340,7 @@ fn a_pipe_is_read_like_a_file() {
 }
 
 #[test]
-fn a_compressed_file_is_read_like_the_file_in_it() {
+fn parquet_and_arrow_files_compressed_by_gzip_are_read() {
     let rows = batch(vec![("a", Arc::new(Int64Array::from_iter_values(0..1000)))]);
     for container in ALL {
         let home = Home::new();

@@ -123,7 +123,7 @@ fn empty_text_and_tokens_of_null_are_null_in_converted_columns() {
 }
 
 #[test]
-fn a_value_that_does_not_match_ends_the_load_with_its_place() {
+fn a_value_that_does_not_match_its_conversion_ends_the_load_with_its_place() {
     let bad = [
         (
             "d\n01.02.2024\n31.02.2024\n",
@@ -292,7 +292,7 @@ fn strings_in_json_are_converted_to_dates_and_booleans_and_decimal_commas_are_re
 }
 
 #[test]
-fn a_column_that_does_not_exist_is_refused_with_the_nearest_name() {
+fn a_conversion_of_an_unknown_column_is_refused_with_the_nearest_name() {
     let refused = |csv: &str, convert, columns: Option<&[&str]>| {
         let home = Home::new();
         let with = |load: Load| {

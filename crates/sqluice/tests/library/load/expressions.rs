@@ -195,7 +195,7 @@ fn types_of_computed_columns_follow_from_all_rows_that_are_kept() {
 }
 
 #[test]
-fn a_column_of_numbers_that_is_text_for_a_few_values_is_refused_where_expressions_use_it() {
+fn expressions_may_not_use_an_undeclared_column_that_is_text_because_of_few_values() {
     let mut csv = "id,price\n".to_owned();
     (0..50).for_each(|n| csv += &format!("{n},{n}\n"));
     csv += "50,n/a\n";
@@ -346,7 +346,7 @@ fn filters_and_computed_columns_apply_to_all_files_of_a_table() {
 }
 
 #[test]
-fn tables_that_lack_a_column_are_named_and_none_is_loaded() {
+fn the_error_about_an_expression_names_the_table_that_lacks_the_column() {
     let home = Home::new();
     let one = Way::Path.put(&home, "one.csv", b"id,x\n1,1\n");
     let two = Way::Path.put(&home, "two.csv", b"id,y\n3,1.5\n");
@@ -360,7 +360,7 @@ fn tables_that_lack_a_column_are_named_and_none_is_loaded() {
 }
 
 #[test]
-fn json_parquet_like_sources_and_pipes_are_filtered_too() {
+fn json_files_and_pipes_are_filtered_and_computed_too() {
     let ndjson = "{\"id\": 1, \"price\": 2.5, \"tags\": {\"a\": \"x\"}}\n{\"id\": 2, \"price\": 1, \"tags\": {\"a\": \"7\"}}\n{\"id\": 3, \"price\": 9, \"late\": \"8\"}\n";
     for way in Way::ALL {
         let home = Home::new();
@@ -718,7 +718,7 @@ proptest! {
     #![proptest_config(cases(64))]
 
     #[test]
-    fn values_equal_those_of_insert_select_over_the_file(
+    fn filtered_and_computed_rows_equal_those_of_insert_select(
         seed in any::<u64>(),
         rows in 1..300usize,
         (sets, has_filter, is_small) in (0..5usize, any::<bool>(), any::<bool>()),

@@ -389,7 +389,7 @@ mod archives {
     }
 
     #[test]
-    fn the_order_of_the_members_changes_nothing() {
+    fn the_order_of_the_members_of_an_archive_does_not_affect_the_database() {
         let home = Home::new();
         let mut files = files_below(&put_mixed(&home));
         let mut reports = Vec::new();
@@ -403,7 +403,7 @@ mod archives {
     }
 
     #[test]
-    fn bad_members_are_named_or_skipped() {
+    fn bad_members_of_an_archive_are_named_or_skipped() {
         let home = Home::new();
         let archive = put(
             &home,

@@ -107,7 +107,7 @@ fn json_values_are_converted_by_the_affinity_of_a_declared_column() {
 }
 
 #[test]
-fn a_key_that_a_declared_table_does_not_have_is_an_error_wherever_it_is() {
+fn a_json_key_that_a_declared_table_lacks_is_an_error_even_after_the_sample() {
     let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"b\":4}\n";
     for with in [tiny, |load| load] {
         let declared = |load: Load| with(load).schema(schema("CREATE TABLE x (a)"));
@@ -178,7 +178,7 @@ fn a_bad_row_before_a_new_key_is_reported_and_not_the_key() {
 }
 
 #[test]
-fn a_record_with_more_white_space_than_there_is_memory_ends_the_load() {
+fn a_json_record_with_more_white_space_than_the_memory_holds_ends_the_load() {
     let text = "{\"a\":1}".to_owned() + &" ".repeat(33 << 20) + "\n{\"a\":2}\n";
     let (_home, db) = loaded("x.ndjson", &text, |load| load);
     let error = db.unwrap_err();
@@ -212,7 +212,7 @@ fn settings_of_csv_are_refused_for_json() {
 }
 
 #[test]
-fn an_object_over_several_lines_is_reported_where_lines_are_requested() {
+fn an_object_over_several_lines_is_refused_in_the_format_ndjson() {
     let (_home, db) = loaded("x.json", "{\n  \"a\": 1\n}\n", |load| {
         let format = FormatOptions::new().format(&formats::NDJSON);
         load.format(format)
@@ -317,7 +317,7 @@ proptest! {
 }
 
 #[test]
-fn objects_are_read_however_they_are_printed() {
+fn json_objects_are_read_with_and_without_line_ends_in_them() {
     let pretty = "{\n  \"id\": 1,\n  \"tags\": [\n    \"a\"\n  ]\n}\n{\n  \"id\": 2\n}\n";
     for name in ["x.json", "x.jsonl", "x"] {
         let (_home, db) = loaded(name, pretty, tiny);

@@ -81,7 +81,7 @@ fn a_primary_key_of_one_integer_column_is_the_rowid_and_any_other_key_excludes_n
 }
 
 #[test]
-fn tables_can_be_without_rowid_and_strict() {
+fn settings_make_tables_without_rowid_and_strict() {
     let with = |strict| move |load| key(&["id"])(load).without_rowid(true).strict(strict);
     let table = r#"CREATE TABLE "t" ( "id" INTEGER NOT NULL, "a" TEXT, "b c" REAL, PRIMARY KEY ("id") )"#;
     makes(CSV, with(false), &[&format!("{table} WITHOUT ROWID")]);
@@ -131,7 +131,7 @@ fn a_key_or_index_applies_to_each_table_that_has_its_columns() {
 }
 
 #[test]
-fn columns_that_no_table_has_are_reported_with_the_existing_ones() {
+fn a_key_on_a_column_that_no_table_has_is_refused_with_the_existing_columns() {
     let one = [("t.csv", CSV)];
     let index = |text: &'static str| move |load: Load| load.indexes(texts(&[text]));
     refused(
@@ -155,7 +155,7 @@ fn columns_that_no_table_has_are_reported_with_the_existing_ones() {
 }
 
 #[test]
-fn keys_that_make_no_sense_are_refused_before_anything_is_read() {
+fn invalid_keys_are_refused_before_anything_is_read() {
     let none = [("t.csv", "")];
     let needs =
         "a table WITHOUT ROWID needs a key to find its rows by [name its columns: `primary_key = A,B`]";

@@ -61,7 +61,7 @@ fn columns_can_be_chosen_and_ordered() {
 }
 
 #[test]
-fn types_can_be_declared() {
+fn types_of_columns_can_be_declared() {
     let with = |given: &[(&str, &str)]| {
         let types = types(given);
         move |load: Load| load.types(types)
@@ -148,7 +148,7 @@ fn settings_that_declare_columns_are_refused_beside_a_schema() {
 }
 
 #[test]
-fn tables_can_be_strict() {
+fn a_strict_table_gets_guessed_types_that_fit_all_rows() {
     let home = Home::new();
     load(&home, CSV, |load| load.strict(true).tune(|tuning| tuning.sample_bytes = 8)).unwrap();
     assert_eq!(made(&home).0, r#"CREATE TABLE "t" ( "a" INTEGER, "b" TEXT, "c" REAL ) STRICT"#);
@@ -239,7 +239,7 @@ fn comment_lines_before_the_first_record_are_skipped_up_to_a_limit() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_within_its_compression_says_so() {
+fn a_gzip_file_that_is_cut_off_is_reported_as_incomplete_gzip_data() {
     let packed = gzip("a,b\n1,2\n".repeat(5000).as_bytes());
     for sample_bytes in [10, 1 << 20] {
         let home = Home::new();

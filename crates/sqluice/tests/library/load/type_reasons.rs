@@ -362,7 +362,7 @@ fn quoted_null_markers_are_reported_as_text_not_as_null_markers() {
 }
 
 #[test]
-fn a_setting_is_named_only_if_it_reads_every_value_of_the_column() {
+fn a_note_suggests_a_setting_only_if_it_reads_every_value_of_the_column() {
     let of = |values: &[&str]| {
         let home = Home::new();
         let text: String = (1..40).map(|row| format!("1;{row}.5\n")).collect();

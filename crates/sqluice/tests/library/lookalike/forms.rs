@@ -126,7 +126,7 @@ fn a_generated_table_with_a_composite_key_can_have_ten_times_the_rows() {
 }
 
 #[test]
-fn tables_that_need_an_application_are_left_out_and_named() {
+fn tables_with_collations_of_an_application_are_left_out_of_a_profile_and_named() {
     let home = Home::new();
     let connection = original(
         &home,

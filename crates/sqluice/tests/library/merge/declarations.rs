@@ -157,7 +157,7 @@ fn a_merge_that_adds_columns_keeps_their_whole_declarations() {
 }
 
 #[test]
-fn a_column_without_a_value_for_the_rows_that_lack_it_is_refused() {
+fn a_merge_cannot_add_a_not_null_column_without_a_default_to_existing_rows() {
     let with = "CREATE TABLE t (id INTEGER PRIMARY KEY, b INT NOT NULL); INSERT INTO t VALUES (1, 1)";
     let without = "CREATE TABLE t (id INTEGER PRIMARY KEY)";
     for scripts in [[with, without], [without, with]] {

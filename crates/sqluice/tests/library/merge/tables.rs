@@ -180,7 +180,7 @@ fn a_merge_copies_views_and_triggers_and_refuses_different_views_of_one_name() {
 }
 
 #[test]
-fn descending_indexes_of_an_old_format_are_sorted() {
+fn a_merge_sorts_descending_indexes_of_an_old_file_format() {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["old.db", "new.db", "all.db"].map(|name| folder.path().join(name));
     for (path, is_old) in paths.iter().zip([true, false]) {
@@ -202,7 +202,7 @@ fn descending_indexes_of_an_old_format_are_sorted() {
 }
 
 #[test]
-fn an_index_out_of_order_in_one_source_is_sorted() {
+fn a_merge_sorts_an_index_that_is_out_of_order_in_one_source() {
     let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, b TEXT);";
     let changed = "CREATE INDEX i ON t (b COLLATE NOCASE); PRAGMA writable_schema = ON;
         UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (b)' WHERE name = 'i';";

@@ -171,7 +171,7 @@ fn unpack_refuses_a_row_whose_file_would_be_the_folder_of_another_row_and_names_
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn unpack_follows_no_existing_links() {
+fn unpack_follows_no_links_that_exist_in_the_folder() {
     for overwrite in [false, true] {
         let place = Place::new(&[file("l/evil"), file("k"), row("l", FOLDER, 0, Value::Null), file("good")]);
         let to = place.path().join("around/to");

@@ -34,7 +34,7 @@ fn assert_is_full(error: &Error, path: &Path) {
 }
 
 #[test]
-fn blobs_that_do_not_fit_are_refused_because_the_disk_is_full() {
+fn blobs_that_do_not_fit_on_the_disk_are_refused_and_the_store_keeps_its_content() {
     for journal in [Journal::Delete, Journal::Wal] {
         let Some(disk) = Disk::in_memory(4096) else { return };
         let path = disk.root().join("blobs.db");

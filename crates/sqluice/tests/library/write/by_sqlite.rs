@@ -249,7 +249,7 @@ fn all_of_170_checks_of_a_table_are_tested() {
 }
 
 #[test]
-fn null_in_a_virtual_column_that_is_not_null_is_refused() {
+fn null_in_a_generated_column_that_is_not_null_is_refused() {
     let error = refused("a\n1\n\"\"\n\n", "CREATE TABLE t (a INT, b INT AS (nullif(a, '') + 1) NOT NULL)");
     assert!(error.message().contains("column b"), "{error}");
     assert_eq!(error.place().and_then(|place| place.line), Some(3));

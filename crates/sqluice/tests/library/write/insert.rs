@@ -365,7 +365,7 @@ fn the_conflict_clause_of_a_triggers_statement_is_obeyed() {
 }
 
 #[test]
-fn the_conflict_clauses_of_the_table_are_ignored() {
+fn on_conflict_clauses_of_the_table_declaration_are_ignored() {
     let database = open(
         "CREATE TABLE t (a INTEGER PRIMARY KEY ON /* or not */ CONFLICT IGNORE, b);
          CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",
@@ -461,7 +461,7 @@ fn inserting_rows_needs_an_open_transaction() {
 }
 
 #[test]
-fn a_cancelled_insert_stops() {
+fn a_cancelled_insert_is_an_interruption() {
     let (connection, schema) = open("CREATE TABLE t (a, b)");
     let cancel = Cancel::new();
     cancel.cancel();

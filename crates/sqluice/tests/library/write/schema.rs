@@ -129,7 +129,7 @@ fn columns_have_the_affinity_that_sqlite_gives_them() {
 }
 
 #[test]
-fn defaults_generated_columns_and_automatic_indexes_are_reported() {
+fn a_parsed_schema_has_defaults_generated_columns_and_automatic_indexes() {
     let table = table(
         "CREATE TABLE t (a INT DEFAULT -5, b DEFAULT ('x' || 'y'), c AS (a + 1), d INT GENERATED ALWAYS AS (a) STORED,
          e DEFAULT CURRENT_TIMESTAMP, f UNIQUE NOT NULL, \"CHECK\" TEXT, /* CHECK AUTOINCREMENT */ g)",

@@ -305,7 +305,7 @@ fn assert_refused(done: Result<sqluice::report::Report, Error>, path: &Path, num
 }
 
 #[test]
-fn errors_name_the_row_and_the_field() {
+fn errors_about_structs_name_the_row_and_the_field() {
     #[derive(Clone, Serialize)]
     struct Sum {
         id: u64,

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_fewer_than_six_characters_are_not_looked_for() {
+    fn masked_texts_of_fewer_than_six_characters_are_not_searched_for() {
         assert!(hash_of("äöüßé".as_bytes()).is_none() && hash_of(b"five5").is_none());
         assert!(hash_of("äöüßéè".as_bytes()).is_some() && hash_of(b"sixsix").is_some());
     }

@@ -106,7 +106,7 @@ fn invalid_entries_of_sqlite_schema_in_a_dump_are_refused() {
 }
 
 #[test]
-fn a_dump_that_was_cut_off_is_refused_with_the_place() {
+fn a_dump_of_sqlite_that_was_cut_off_is_refused_with_the_place() {
     let home = Home::new();
     let whole = format!(
         "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n{START}INSERT INTO t VALUES (2, 'a;b\nc');\nCOMMIT;\n"
@@ -120,7 +120,7 @@ fn a_dump_that_was_cut_off_is_refused_with_the_place() {
 }
 
 #[test]
-fn a_dump_that_ends_in_rollback_is_loaded_on_request() {
+fn a_dump_without_a_commit_at_its_end_is_loaded_only_on_request() {
     let home = Home::new();
     for end in ["ROLLBACK; -- due to errors\n", ""] {
         let text = format!("BEGIN TRANSACTION;\n{START}{end}");
@@ -190,7 +190,7 @@ fn bytes_that_are_not_utf8_are_refused_outside_of_inserted_literals() {
 }
 
 #[test]
-fn a_row_that_sqlite_refuses_is_named_by_its_line() {
+fn a_row_of_a_dump_that_sqlite_refuses_is_named_by_its_line() {
     let home = Home::new();
     let rows = "INSERT INTO t VALUES (2, 'b'); -- ;\nINSERT INTO t VALUES (3, ';');\n\nINSERT INTO t VALUES\n(2, 'c');\nINSERT INTO t VALUES (4, 'd');\n";
     let (message, line) =
@@ -223,7 +223,7 @@ fn nested_and_long_expressions_in_a_dump_have_their_value_or_are_refused() {
 
 #[cfg(feature = "dialects")]
 #[test]
-fn hostile_text_in_dumps_of_servers_is_refused_with_its_line() {
+fn unsupported_and_deeply_nested_statements_in_a_mysql_dump_are_refused_with_their_line() {
     let home = Home::new();
     let rows = |rows: &str| {
         format!("-- MySQL dump 10.13\nCREATE TABLE `t` (`a` int);\n{rows};\n-- Dump completed\n")
@@ -318,7 +318,7 @@ fn a_canceled_load_of_a_dump_leaves_the_old_database() {
 
 #[cfg(feature = "dialects")]
 #[test]
-fn a_dump_of_a_server_without_its_last_line_is_refused() {
+fn a_dump_of_mariadb_without_its_closing_comment_is_refused_as_cut_off() {
     let home = Home::new();
     let text = "-- MariaDB dump 10.19\n--\nCREATE TABLE t (a int);\nINSERT INTO t VALUES (1),(2);\n";
     let (message, line) = home.refused(text);
