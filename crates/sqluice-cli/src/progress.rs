@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_phase_shows_files() {
+    fn progress_of_the_sampling_phase_is_counted_in_files() {
         let mut state = State::new(SAMPLE, Some(Amount { rows: 3600, bytes: 0 }));
         state.add(Amount { rows: 1800, bytes: 0 });
         assert_eq!(state.describe(2.0), "50%  2 s left  1,800 files");

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_with_a_slash_matches_from_the_start() {
+    fn a_pattern_with_a_slash_matches_from_the_start_of_the_path() {
         assert!(!takes(&[], &["x/*.o"], "x/a.o") && takes(&[], &["x/*.o"], "y/x/a.o"));
         assert!(takes(&[], &["x/*.o"], "x/y/a.o") && !takes(&[], &["x/**/*.o"], "x/y/a.o"));
         assert!(!takes(&[], &["x/y"], "x/y/z") && takes(&[], &["x/y"], "x/yz"));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excluded_name_is_never_included() {
+    fn a_name_that_is_included_and_excluded_is_left_out() {
         assert!(takes(&["*.rs"], &["gen"], "src/a.rs") && !takes(&["*.rs"], &["gen"], "src/gen/a.rs"));
         assert!(!takes(&["*.rs"], &[], "src/a.c") && takes(&["src"], &[], "src/a.c"));
     }

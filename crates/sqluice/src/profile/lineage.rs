@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_levels_of_a_tree_have_the_number_of_children_of_each_row() {
+    fn the_profile_of_a_tree_of_rows_has_the_numbers_of_children_by_level() {
         let found = lineage(&[None, Some(0), Some(0), Some(2), Some(4), Some(77)]);
         assert_eq!(found.levels, [vec![0, 2], vec![0, 0, 1], vec![0]]);
         assert_eq!(
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_refer_to_each_other_in_a_cycle_are_on_some_level() {
+    fn rows_that_refer_to_each_other_in_a_cycle_are_counted_on_some_level() {
         let found = lineage(&[None, Some(2), Some(1), Some(2)]);
         assert_eq!(found.levels.concat().len(), 4);
         let chain: Vec<Option<u64>> = (0..500_u64).map(|row| row.checked_sub(1)).collect();

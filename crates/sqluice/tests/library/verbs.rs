@@ -211,7 +211,7 @@ impl Progress for StopAt {
 }
 
 #[test]
-fn every_verb_of_the_library_has_the_method_run() {
+fn the_method_run_of_every_verb_succeeds() {
     let home = inputs();
     for (name, _) in verbs(&home) {
         // Each verb runs in its own folder, since most make the same file.

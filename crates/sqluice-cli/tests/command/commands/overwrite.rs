@@ -143,7 +143,7 @@ fn a_load_that_fails_leaves_the_old_database_with_its_content_and_journal_mode()
 }
 
 #[test]
-fn a_dry_run_changes_nothing_and_says_what_would_be_replaced() {
+fn a_dry_run_of_overwrite_changes_nothing_and_says_what_would_be_replaced() {
     for left in LEFT {
         let folder = folder();
         left.make(folder.path());

@@ -87,7 +87,7 @@ fn pack_and_unpack_print_their_reports_as_json_on_request() {
 }
 
 #[test]
-fn a_dry_run_prints_the_plan_and_writes_nothing() {
+fn a_dry_run_of_pack_prints_the_plan_and_writes_nothing() {
     let folder = folder();
     let folder = folder.path();
     make(folder);

@@ -15,7 +15,7 @@ fn advise_prints_its_recommendations() {
 }
 
 #[test]
-fn a_wrong_schema_is_reported_with_its_place() {
+fn advise_reports_an_invalid_schema_with_its_place() {
     fails(
         &[("schema.sql", "CREATE TABLE t (\n  a INTEGER -- gen: nothing(1)\n);")],
         "advise schema.sql --rows 50",

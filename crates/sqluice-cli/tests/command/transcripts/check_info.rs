@@ -29,7 +29,7 @@ fn check_reports_a_sound_database_as_sound() {
 }
 
 #[test]
-fn check_compares_indexes_with_their_table() {
+fn check_finds_an_index_entry_that_differs_from_the_row_of_the_table() {
     let folder = folder();
     let path = folder.path().join("x.db");
     let db = Connection::open(&path).unwrap();

@@ -102,7 +102,7 @@ left out: index by_day
 }
 
 #[test]
-fn an_existing_file_is_replaced_only_when_asked() {
+fn copy_replaces_an_existing_file_only_on_request() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);

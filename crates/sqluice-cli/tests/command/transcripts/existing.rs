@@ -388,7 +388,7 @@ hint: load into another table, and copy its rows with the application whose func
 }
 
 #[test]
-fn a_schema_of_a_newer_format_is_refused() {
+fn a_database_with_an_unknown_schema_format_is_refused() {
     let transcript = with(ONE, "load x.db one.csv --append");
     let path = transcript.folder().join("x.db");
     let mut bytes = fs::read(&path).unwrap();

@@ -42,7 +42,7 @@ Created 2 indexes in x.db: 13,341 entries in [..]s ([..] entries/s)
 }
 
 #[test]
-fn a_dry_run_prints_the_write_path_of_each_index_and_why() {
+fn a_dry_run_of_index_prints_the_write_path_of_each_index_and_the_reason() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "100")).ok();

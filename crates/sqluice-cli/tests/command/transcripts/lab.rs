@@ -52,7 +52,7 @@ fn a_lab_run_is_recorded_as_json_and_compared_with_a_later_run() {
 }
 
 #[test]
-fn wrong_usage_is_reported_before_anything_is_measured() {
+fn lab_reports_wrong_usage_before_anything_is_measured() {
     let folder = folder();
     let failed = |args: &[&str], code, says: &str| {
         run(folder.path(), ["lab"].iter().chain(args)).failed(code, says);

@@ -109,7 +109,7 @@ fn invalid_conversions_are_refused_before_anything_is_read() {
 }
 
 #[test]
-fn help_lists_the_directives_of_a_format() {
+fn the_help_of_load_lists_the_directives_of_date_formats() {
     let help = run(Path::new("/"), ["load", "--help"]).ok().stdout;
     let words: Vec<&str> = help.split_whitespace().collect();
     let directives: Vec<&str> = sqluice::convert::DIRECTIVES.split_whitespace().collect();

@@ -165,7 +165,7 @@ fn the_flag_table_loads_only_the_named_tables_of_a_dump() {
 }
 
 #[test]
-fn a_database_of_a_dump_is_chosen_by_its_name() {
+fn the_flag_database_chooses_a_database_of_a_dump() {
     load(TWO, "").fails(
         2,
         "error: dump.sql: the dump has 2 databases with tables: one, two\n\nhint: choose one: --database one\n\

@@ -208,7 +208,7 @@ fn a_quote_inside_an_unquoted_field_is_an_error_with_strict_quotes() {
 }
 
 #[test]
-fn one_character_for_delimiter_and_quote_or_comment_is_refused() {
+fn the_delimiter_must_differ_from_the_quote_and_the_comment_character() {
     for (flags, stderr) in [
         (
             "-d , --quote ,",
@@ -479,7 +479,7 @@ fn quotes_that_do_not_enclose_a_field_are_text() {
 }
 
 #[test]
-fn rows_at_the_end_that_are_empty_are_left_out_of_new_tables() {
+fn empty_rows_at_the_end_of_a_file_are_left_out_of_new_tables() {
     let file = "a,b\n1,x\n,\n2,y\n,\n,\n";
     load("", file)
         .succeeds()

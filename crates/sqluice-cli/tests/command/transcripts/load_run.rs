@@ -75,7 +75,7 @@ fn a_late_value_changes_the_guessed_type_of_its_column_and_is_kept() {
 }
 
 #[test]
-fn a_dry_run_makes_nothing_not_even_a_reject_file() {
+fn a_dry_run_creates_no_file_not_even_a_reject_file() {
     let done = load("one.csv --dry-run --reject bad.csv").succeeds().says("");
     assert_eq!(names(done.folder()), [ONE_ROW.0]);
     let plan = load("one.csv --dry-run --json").succeeds().says("").ran.json();

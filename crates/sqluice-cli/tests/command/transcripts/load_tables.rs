@@ -70,7 +70,7 @@ fn the_flag_table_puts_all_files_into_one_table_in_the_order_of_the_arguments() 
 }
 
 #[test]
-fn a_pattern_stands_for_the_files_that_match_in_the_order_of_their_names() {
+fn a_pattern_loads_the_matching_files_in_the_order_of_their_names() {
     let with_files = |args| {
         load(args)
             .file("log-2.csv", "n\n2\n")

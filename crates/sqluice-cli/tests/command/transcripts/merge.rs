@@ -188,7 +188,7 @@ hint: --on-conflict ignore keeps the first row, --on-conflict replace the last; 
 }
 
 #[test]
-fn renumbering_is_refused_if_a_foreign_key_would_not_be_changed() {
+fn merge_refuses_to_renumber_a_table_if_references_to_it_would_not_be_rewritten() {
     let folder = folder();
     let folder = folder.path();
     shop(folder, "a.db", 1);

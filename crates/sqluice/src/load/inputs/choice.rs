@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn files_below_a_hidden_folder_are_hidden() {
+    fn files_in_hidden_folders_count_as_hidden() {
         for (path, hidden) in [
             ("a/b.csv", None),
             (".a.csv", Some(".a.csv")),

@@ -96,7 +96,7 @@ fn faults() -> Vec<String> {
 }
 
 #[test]
-fn each_fault_that_sqlite_finds_on_a_writable_connection_is_found_by_a_full_check() {
+fn a_full_check_finds_each_fault_that_sqlite_finds_on_a_writable_connection() {
     let faults = faults();
     assert!(faults.len() >= 30);
     for sql in faults {

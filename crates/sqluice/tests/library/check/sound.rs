@@ -352,7 +352,7 @@ fn the_order_of_an_index_with_an_unknown_collation_is_not_verified() {
 }
 
 #[test]
-fn a_check_holds_a_read_transaction_until_it_is_done() {
+fn no_other_connection_can_write_in_rollback_mode_until_a_check_is_done() {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use sqluice::progress::{Amount, Context, Progress};

@@ -65,7 +65,7 @@ fn a_copy_in_place_keeps_auto_vacuum_and_the_journal_mode() {
 }
 
 #[test]
-fn with_auto_vacuum_the_report_has_no_root_pages() {
+fn the_report_of_a_copy_with_auto_vacuum_has_no_root_pages() {
     let (_folder, source, target) = made("full", "delete");
     let report = run(&Copy::new(&source, &target)).unwrap();
     assert_eq!((report.tables[0].root_page, report.indexes[0].root_page), (None, None));

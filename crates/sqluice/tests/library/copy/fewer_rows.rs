@@ -321,7 +321,7 @@ fn full_text_search_in_a_copy_does_not_find_the_text_of_left_out_rows() {
 }
 
 #[test]
-fn a_sample_depends_on_the_seed_and_the_keys_alone() {
+fn a_sample_of_rows_depends_only_on_the_seed_and_the_keys() {
     let (folder, source, target) = shop();
     let sample = |source: &Path, table: &str, sample: Sample, seed: u64, threads: usize| {
         let write = options(threads).overwrite(true);
@@ -360,7 +360,7 @@ fn a_sample_depends_on_the_seed_and_the_keys_alone() {
 }
 
 #[test]
-fn a_sample_is_drawn_from_the_rows_for_which_the_condition_is_true() {
+fn a_sample_of_rows_is_drawn_from_those_that_satisfy_the_condition() {
     let (_folder, source, target) = shop();
     let copy = Copy::new(&source, &target).filter("plain", "a % 2").sample("plain", Sample::Rows(100));
     let report = copy.run().unwrap();

@@ -109,7 +109,7 @@ fn descending_indexes_of_an_old_file_format_keep_their_order_and_the_format() {
 }
 
 #[test]
-fn two_objects_with_the_same_root_page_are_refused_by_name() {
+fn a_copy_refuses_two_schema_objects_with_the_same_root_page_by_name() {
     let (_folder, source, target) = made(
         "CREATE TABLE one (a); CREATE TABLE two (a); PRAGMA writable_schema = ON;
          UPDATE sqlite_schema SET rootpage = 2",
@@ -123,7 +123,7 @@ fn two_objects_with_the_same_root_page_are_refused_by_name() {
 }
 
 #[test]
-fn an_object_that_sqlite_cannot_parse_is_refused_by_name() {
+fn a_copy_refuses_a_schema_object_that_sqlite_cannot_parse_by_name() {
     let (_folder, source, target) = made(
         "CREATE TABLE one (a); CREATE VIEW seen AS SELECT 1; PRAGMA writable_schema = ON;
          UPDATE sqlite_schema SET sql = 'CREATE VIEW seen AS SELEC 1' WHERE name = 'seen'",

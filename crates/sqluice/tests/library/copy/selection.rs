@@ -67,7 +67,7 @@ fn a_selection_that_breaks_a_view_trigger_or_reference_is_refused_unless_forced(
 }
 
 #[test]
-fn a_trigger_that_uses_a_table_left_out_is_named() {
+fn the_error_about_a_table_left_out_of_a_copy_names_the_trigger_that_uses_it() {
     let (_folder, source, target) = shop();
     let error = run(&Copy::new(&source, &target).exclude_tables(["log"])).unwrap_err();
     assert!(error.to_string().contains("trigger logs"), "{error}");
@@ -94,7 +94,7 @@ fn selected_virtual_tables_are_copied_with_their_shadow_tables() {
 }
 
 #[test]
-fn a_table_that_does_not_exist_is_an_error_with_the_nearest_name() {
+fn selecting_a_table_that_does_not_exist_is_an_error_with_the_nearest_name() {
     let (_folder, source, target) = shop();
     let error = run(&Copy::new(&source, &target).tables(["order"])).unwrap_err();
     assert!(error.to_string().contains("no table or view order"), "{error}");

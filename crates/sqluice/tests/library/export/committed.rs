@@ -72,7 +72,7 @@ fn states(file: &Path) -> Vec<u64> {
 }
 
 #[test]
-fn all_files_have_one_committed_state_while_others_write() {
+fn all_files_of_an_export_have_one_committed_state_while_others_write() {
     for journal_mode in ["WAL", "DELETE"] {
         let folder = tempfile::tempdir().unwrap();
         let db = folder.path().join("x.db");

@@ -298,7 +298,7 @@ fn a_dump_keeps_the_order_of_sqlite_schema() {
 }
 
 #[test]
-fn a_dump_without_virtual_tables_runs_on_a_defensive_connection() {
+fn only_a_dump_without_virtual_tables_runs_on_a_defensive_connection() {
     use rusqlite::config::DbConfig;
 
     let shop = Shop::new(&format!("{SHOP} DROP TABLE sqlite_stat4;"));

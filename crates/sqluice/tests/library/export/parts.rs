@@ -139,7 +139,7 @@ fn each_change_of_a_database_whose_log_is_restarted_gives_another_state() {
 }
 
 #[test]
-fn parts_of_views_queries_and_conditions_are_refused() {
+fn reading_parts_of_views_queries_and_conditions_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "DELETE", 10);

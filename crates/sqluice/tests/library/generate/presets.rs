@@ -28,7 +28,7 @@ fn count(db: &Connection, sql: &str) -> i64 {
 }
 
 #[test]
-fn every_preset_is_sound_and_its_foreign_keys_point_to_rows() {
+fn the_database_of_every_preset_is_sound_and_its_foreign_keys_refer_to_rows() {
     let home = Home::new();
     for preset in PRESETS {
         for (seed, rows) in [1_u64, 2, 49, 5_000].into_iter().enumerate() {

@@ -87,7 +87,7 @@ fn pages_are_at_least_as_full_as_those_that_sqlite_writes() {
 }
 
 #[test]
-fn a_few_rows_take_no_more_pages_than_sqlite_needs() {
+fn small_tables_and_indexes_take_no_more_pages_than_those_of_sqlite() {
     for rows in [0, 1, 2, 7, 30, 80] {
         assert_full(512, rows);
     }

@@ -300,7 +300,7 @@ fn parquet_json_and_columns_declared_as_text_by_the_arrow_schema_must_be_utf8() 
 }
 
 #[test]
-fn a_text_that_is_not_utf8_makes_its_row_a_bad_one() {
+fn parquet_text_that_is_not_utf8_makes_a_bad_row() {
     for dictionary in [true, false] {
         let home = Home::new();
         let properties = WriterProperties::builder().set_dictionary_enabled(dictionary).build();

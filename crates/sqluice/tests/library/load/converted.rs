@@ -251,7 +251,7 @@ fn conversions_find_the_columns_of_a_file_without_a_header_by_the_names_of_the_t
 }
 
 #[test]
-fn keys_are_compared_after_conversion() {
+fn keys_are_compared_by_their_converted_values() {
     let home = Home::new();
     load_file(&home, "t.csv", "id,x\n\"1,000\",a\n\"999\",b\n\"2,000\",c\n", |load| {
         load.convert(vec![thousands("id", ",")]).primary_key(["id"])

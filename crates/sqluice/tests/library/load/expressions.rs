@@ -414,7 +414,7 @@ fn the_plan_shows_the_first_rows_before_and_after_the_expressions() {
 }
 
 #[test]
-fn the_name_of_the_file_can_be_a_column() {
+fn the_name_of_the_loaded_file_can_be_a_column() {
     let home = Home::new();
     let one = Way::Path.put(&home, "one.csv", b"id\n1\n2\n");
     let two = Way::Pipe.put(&home, "two.csv", b"id\n3\n");
@@ -464,7 +464,7 @@ proptest! {
     #![proptest_config(cases(40))]
 
     #[test]
-    fn the_line_of_each_record_can_be_a_column(seed: u64, threads in 1..4usize) {
+    fn the_line_number_of_each_record_can_be_a_column(seed: u64, threads in 1..4usize) {
         let mut random = Random(seed);
         let home = Home::new();
         let (one, mut wanted) = numbered(&mut random, 1);

@@ -207,7 +207,7 @@ fn a_limit_counts_rows_over_all_files_of_a_table_and_only_rows_read_determine_ty
 }
 
 #[test]
-fn a_limit_applies_to_each_table_separately() {
+fn a_row_limit_applies_to_each_table_separately() {
     let home = Home::new();
     let files = [("one.csv", "a\n1\n2\nx\n"), ("two.csv", "a\n5\n")];
     load(&home, &files, |load| load.limit(2)).unwrap();

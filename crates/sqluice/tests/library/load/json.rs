@@ -67,7 +67,7 @@ fn json_keys_that_appear_late_become_columns_too() {
 }
 
 #[test]
-fn a_column_has_the_type_that_holds_all_its_numbers() {
+fn a_json_column_gets_the_type_that_holds_all_its_values() {
     for (values, expected, stored) in [
         ("1 2 -3", "INTEGER", "1 2 -3"),
         ("1 2.5 1e3", "REAL", "1.0 2.5 1000.0"),
@@ -158,7 +158,7 @@ fn keys_of_rejected_json_rows_do_not_become_columns() {
 }
 
 #[test]
-fn keys_with_escapes_are_not_taken_for_similar_keys_without_escapes() {
+fn json_keys_with_escapes_are_distinguished_from_similar_keys_without_escapes() {
     let text =
         concat!(r#"{"a\":1,\"b":0,"a":5,"b":6}"#, "\n", r#"{"a":1,"b":2}"#, "\n", r#"{"a\\":3,"b":4}"#, "\n");
     let (_home, db) = loaded("x.ndjson", text, |load| load);
@@ -168,7 +168,7 @@ fn keys_with_escapes_are_not_taken_for_similar_keys_without_escapes() {
 }
 
 #[test]
-fn a_bad_row_before_a_new_key_is_reported_and_not_the_key() {
+fn a_bad_json_row_is_reported_rather_than_a_later_unknown_key() {
     let text = "{\"id\":1}\n".to_owned() + &"{\"id\":\"x\"}\n{\"id\":2,\"new\":1}\n".repeat(3);
     let strict = |load: Load| tiny(load).schema(schema("CREATE TABLE x(id INTEGER) STRICT"));
     let (_home, db) =
@@ -193,7 +193,7 @@ fn a_million_blank_lines_between_json_records_are_skipped() {
 }
 
 #[test]
-fn a_file_without_a_record_needs_a_schema() {
+fn a_json_file_without_a_record_needs_a_schema() {
     for (name, text) in [("x.json", ""), ("x.json", "[]"), ("x.ndjson", "\n\n")] {
         let (_home, db) = loaded(name, text, |load| load);
         assert_eq!(
@@ -224,7 +224,7 @@ fn an_object_over_several_lines_is_refused_in_the_format_ndjson() {
 }
 
 #[test]
-fn a_limit_ends_the_reading_of_several_files() {
+fn a_row_limit_ends_the_reading_of_several_json_and_csv_files() {
     let home = Home::new();
     fs::write(home.path("1.json"), "{\"a\":1}\n{\"a\":2}\n").unwrap();
     fs::write(home.path("2.json"), "[{\"b\":3},{\"c\":4}]").unwrap();
@@ -363,7 +363,7 @@ fn the_error_about_a_file_that_is_no_table_names_the_real_format() {
 }
 
 #[test]
-fn objects_are_found_in_every_layout_after_a_first_object_of_any_length() {
+fn json_objects_in_every_layout_are_found_after_a_first_object_of_any_length() {
     for long in [100, 4_080, 4_090, 5_000, 40_000] {
         let (text, blanks) = ("x".repeat(long), " ".repeat(long));
         let first = format!("{{\"a\":1,\"t\":\"{text}\"}}");

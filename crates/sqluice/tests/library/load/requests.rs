@@ -51,7 +51,7 @@ fn types(types: &[(&str, &str)]) -> Vec<(String, String)> {
 const CSV: &str = "a,b,c\n1,x,0.5\n2,y,1.25\n";
 
 #[test]
-fn columns_can_be_chosen_and_ordered() {
+fn columns_of_a_load_can_be_selected_and_ordered() {
     makes(CSV, |load| load, r#""a" INTEGER, "b" TEXT, "c" REAL"#, 2);
     makes(CSV, |load| load.columns(["C", "a"]), r#""c" REAL, "a" INTEGER"#, 2);
     let unknown = "`columns` names the column \"d\", which no file has [the columns are: a, b, c]";

@@ -188,7 +188,7 @@ fn schema_literals_in_a_profile_are_listed_or_stripped_and_comments_are_removed(
 }
 
 #[test]
-fn a_profile_does_not_show_the_smallest_or_largest_number_of_a_single_row() {
+fn a_profile_does_not_show_extreme_numbers_of_a_single_row() {
     let home = Home::new();
     let original = home.path("original.db");
     Connection::open(&original)

@@ -113,7 +113,7 @@ fn a_merge_refuses_declarations_that_store_or_accept_different_values_and_names_
 }
 
 #[test]
-fn a_different_spelling_of_a_declaration_has_a_note() {
+fn a_merge_notes_harmless_differences_between_declarations() {
     for (one, other, said) in [
         ("id INTEGER PRIMARY KEY, a TEXT", "id INTEGER PRIMARY KEY, a VARCHAR(20)", "column a is TEXT in"),
         ("id INTEGER PRIMARY KEY, a TEXT", "\"id\" integer, [A] text, PRIMARY KEY (id)", "in other words"),

@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn random_trees_are_restored_and_any_number_of_threads_makes_the_same_file(
+    fn unpack_restores_random_folder_trees_and_the_threads_of_pack_do_not_affect_the_file(
         tree in tree(),
         deflate in any::<bool>(),
     ) {
@@ -98,7 +98,7 @@ proptest! {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn sqlite_lists_and_extracts_what_is_packed() {
+fn sqlite3_lists_and_extracts_packed_archives() {
     let folder = folder();
     let folder = folder.path();
     // `sqlite3` 3.40 fails to extract symbolic links, even from an archive that it wrote: "error in uncompress()".
@@ -126,7 +126,7 @@ fn sqlite_lists_and_extracts_what_is_packed() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn packed_rows_equal_those_of_sqlite3() {
+fn the_rows_of_a_packed_archive_equal_those_of_sqlite3() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();
@@ -149,7 +149,7 @@ fn packed_rows_equal_those_of_sqlite3() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn archives_of_sqlite3_are_unpacked() {
+fn unpack_restores_archives_of_sqlite3() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();

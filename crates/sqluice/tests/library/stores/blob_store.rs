@@ -239,7 +239,7 @@ fn archive(folder: &Path) -> PathBuf {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn files_of_an_archive_of_sqlite3_are_blobs() {
+fn a_blob_store_reads_the_files_of_an_archive_of_sqlite3() {
     let folder = tempfile::tempdir().unwrap();
     let path = archive(folder.path());
     let names = Connection::open(&path).unwrap();

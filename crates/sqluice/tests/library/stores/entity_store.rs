@@ -119,7 +119,7 @@ fn counts(written: Written) -> (u64, u64, u64) {
 }
 
 #[test]
-fn unchanged_entities_are_not_written() {
+fn writing_unchanged_entities_writes_nothing_to_the_file() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     let batch: Vec<Person> = (0..3000).map(person).collect();

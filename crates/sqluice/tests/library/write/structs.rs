@@ -264,7 +264,7 @@ fn structs_can_be_appended_to_a_table_or_update_or_replace_rows() {
 }
 
 #[test]
-fn fields_go_to_the_columns_of_their_names_in_any_order() {
+fn fields_of_structs_go_into_the_columns_of_their_names_in_any_order() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.db");
     let connection = Connection::open(&path).unwrap();
