@@ -329,7 +329,7 @@ fn a_failed_load_does_not_change_the_reject_file_of_another_load() {
 }
 
 #[test]
-fn overwrite_reject_replaces_the_reject_file_and_not_the_database() {
+fn the_flag_overwrite_reject_replaces_the_reject_file_and_not_the_database() {
     let refused = "error: cannot write the rejected rows to bad.csv\n  caused by: [..]\n\n\
                    hint: name another file, or replace this one: --overwrite-reject";
     for more in ["", "--overwrite"] {

@@ -111,7 +111,7 @@ fn the_flags_json_quiet_and_verbose_change_the_output_of_a_load() {
 }
 
 #[test]
-fn without_a_terminal_progress_is_hidden_or_with_verbose_printed_in_lines() {
+fn progress_of_a_load_without_a_terminal_is_printed_with_verbose_only() {
     let start = |flag: &str| {
         let folder = folder();
         let args = ["load", "x.db", "-", "-t", "t", "--type", "n=TEXT", flag];

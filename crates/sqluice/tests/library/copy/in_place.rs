@@ -79,7 +79,7 @@ fn a_copy_to_a_symbolic_link_to_its_source_keeps_the_content_and_the_link() {
 }
 
 #[test]
-fn a_copy_in_place_that_fails_because_of_damage_keeps_the_journal_mode_and_no_lock() {
+fn a_copy_in_place_that_fails_because_of_damage_keeps_the_journal_mode_and_leaves_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("a.db");
     make(&db, "wal");

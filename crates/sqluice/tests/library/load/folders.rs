@@ -529,7 +529,7 @@ mod archives {
         #![proptest_config(cases(64))]
 
         #[test]
-        fn a_folder_loaded_directly_from_archives_or_file_by_file_makes_the_same_tables(files in tree()) {
+        fn a_folder_gives_the_same_tables_loaded_as_a_folder_an_archive_or_file_by_file(files in tree()) {
             let home = Home::new();
             for (name, content) in &files {
                 put(&home, &format!("d/{name}"), content);

@@ -175,7 +175,7 @@ fn a_nul_is_kept_in_text_literals_and_comments_and_refused_anywhere_else() {
 }
 
 #[test]
-fn bytes_that_are_not_utf8_are_refused_outside_of_inserted_literals() {
+fn bytes_of_a_dump_that_are_not_utf8_are_refused_outside_of_inserted_literals() {
     let home = Home::new();
     for statement in [
         &b"CREATE TABLE \"u\xff\" (a)"[..],
