@@ -219,7 +219,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn clap_finds_no_mistake_in_the_arguments() {
+    fn the_argument_parser_finds_no_mistake_in_the_declared_arguments() {
         Args::command().debug_assert();
     }
 }

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_phase_shows_files() {
+    fn progress_of_the_sampling_phase_is_counted_in_files() {
         let mut state = State::new(SAMPLE, Some(Amount { rows: 3600, bytes: 0 }));
         state.add(Amount { rows: 1800, bytes: 0 });
         assert_eq!(state.describe(2.0), "50%  2 s left  1,800 files");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_shows_phases_with_known_and_unknown_totals() {
+    fn a_progress_bar_moves_only_in_phases_with_a_known_total() {
         let bar = Bar::default();
         for total in [None, Some(Amount::default()), Some(Amount { rows: 0, bytes: 10 }), None] {
             bar.phase("load", total);

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thing_is_written_in_the_singular() {
+    fn a_count_of_one_takes_the_singular_and_any_other_count_the_plural() {
         assert_eq!((counted(0, "row"), counted(1, "row")), ("0 rows".to_owned(), "1 row".to_owned()));
         assert_eq!(counted(2000, "row"), "2,000 rows");
         assert_eq!(
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_item_of_a_list_follows_and() {
+    fn the_last_item_of_a_list_follows_the_word_and() {
         let things = ["a", "b", "c"].map(str::to_owned);
         assert_eq!((listed(&things[..0]), listed(&things[..1])), (String::new(), "a".to_owned()));
         assert_eq!((listed(&things[..2]), listed(&things)), ("a and b".to_owned(), "a, b and c".to_owned()));

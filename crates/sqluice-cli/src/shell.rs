@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_of_urls_are_not_shown() {
+    fn users_and_queries_of_urls_are_hidden_in_displayed_command_lines() {
         assert_eq!(line_of(&["http://ann:pw@h/x.csv"]), "http://...@h/x.csv");
         assert_eq!(quoted(&shown(&"https://h/x.csv?token=1".into())), quoted("https://h/x.csv?..."));
         assert_eq!(line_of(&["s3://bucket/a"]), "s3://bucket/a");

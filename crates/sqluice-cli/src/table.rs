@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_headings_are_styled() {
+    fn only_the_headings_of_a_table_are_styled() {
         let mut table = Table::new([("a".to_owned(), Align::Left)]);
         table.row(vec![String::new()]);
         assert_eq!(table.render(|line| format!("<{line}>")), "<a>\n─\n\n");

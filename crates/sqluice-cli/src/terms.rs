@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_of_every_setting_exists() {
+    fn every_setting_that_a_command_takes_has_a_flag() {
         let known = long_flags(&crate::args::Args::command());
         let is_flag = |setting: &Setting| {
             let of_verbs = Verb::ALL.iter().filter_map(|verb| verb.declaration(*setting));

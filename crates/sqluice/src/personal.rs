@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_personal_columns_are_known_however_they_are_written() {
+    fn names_of_personal_columns_are_recognised_in_all_spellings() {
         for (column, expected) in [
             ("email", EMAIL),
             ("EMail", EMAIL),
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn some_names_are_personal_beside_others_only() {
+    fn some_column_names_are_personal_only_beside_other_personal_columns() {
         let kinds = |columns: &[&str]| -> Vec<Option<&str>> {
             of_table("t", columns, |_| None).into_iter().map(|found| found.map(|found| found.what)).collect()
         };
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_things_are_not_personal() {
+    fn other_column_names_are_not_personal() {
         for column in [
             "filename",
             "file_name",

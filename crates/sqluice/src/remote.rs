@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_names_members_of_an_archive_by_a_pattern_or_a_known_extension() {
+    fn a_url_is_split_into_an_archive_and_its_members_at_the_extension_of_an_archive() {
         for (url, parts) in [
             ("https://host/data.zip/a.csv", Some(("https://host/data.zip", "a.csv"))),
             ("s3://bucket/in/*.zip/d/*.csv", Some(("s3://bucket/in/*.zip", "d/*.csv"))),

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_visible_command_belongs_to_one_task() {
+    fn the_help_lists_every_visible_command_under_one_task() {
         let command = Args::command();
         let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name);
         let mut visible: Vec<&str> = visible.chain(["help"]).collect();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_styled_and_other_lines_are_not() {
+    fn only_headings_of_the_help_are_styled() {
         let styled = styled("Examples:\n  a:\n    b\nText.");
         assert_eq!(styled, format!("{HEADING}Examples:{HEADING:#}\n  a:\n    b\nText."));
     }

@@ -84,7 +84,7 @@ mod tests {
     use crate::args::command;
 
     #[test]
-    fn a_word_is_found_in_the_singular_and_the_plural() {
+    fn a_search_for_a_word_finds_its_singular_and_plural_but_no_other_words() {
         assert!(has("Each column gets a type that fits", "types"));
         assert!(has("Columns and types", "type"));
         assert!(!has("a prototype", "type"));

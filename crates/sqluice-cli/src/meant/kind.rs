@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_is_named_after_its_data() {
+    fn the_default_name_of_a_database_follows_from_the_name_of_the_loaded_file() {
         for (data, database) in [
             ("orders.csv", "orders.db"),
             ("in/orders.csv.gz", "orders.db"),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_of_a_word_follows_from_its_name() {
+    fn the_kind_of_a_command_line_argument_follows_from_its_name() {
         for (word, kind) in [
             ("x.db", Kind::NewDatabase),
             ("x.SQLITE3", Kind::NewDatabase),

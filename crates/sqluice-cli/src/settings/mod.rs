@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_options_of_a_verb_do_not_accept_settings_of_others() {
+    fn the_options_of_load_do_not_accept_a_setting_of_check() {
         let (setting, declaration) = Verb::Check.settings().next().unwrap();
         assert!(is_taken(Verb::Check, *setting, declaration));
         assert!(!is_taken(Verb::Load, *setting, declaration));

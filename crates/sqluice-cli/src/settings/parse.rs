@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tab_character_can_be_named() {
+    fn a_delimiter_can_be_a_character_or_a_name_for_the_tab() {
         assert_eq!(character("\\t"), Ok(b'\t'));
         assert_eq!(character("tab"), Ok(b'\t'));
         assert_eq!(character(";"), Ok(b';'));
@@ -293,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn a_row_count_may_name_a_table() {
+    fn a_row_count_on_the_command_line_may_name_a_table() {
         assert_eq!(rows("1e3"), Ok(RowCount::Count(None, 1000)));
         assert_eq!(rows("a=b=10k"), Ok(RowCount::Count(Some("a=b".to_owned()), 10_000)));
         assert!(rows("a=").is_err());
     }
 
     #[test]
-    fn a_row_count_may_be_a_multiple_of_the_parents_rows() {
+    fn a_row_count_may_be_a_multiple_of_the_rows_of_the_parent_table() {
         assert_eq!(rows("a=2.5x"), Ok(RowCount::PerParent("a".to_owned(), 2.5)));
         for wrong in ["3x", "a=x", "a=-1x", "a=NaNx", "a=infx"] {
             assert!(rows(wrong).is_err(), "{wrong}");
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_count_from_one() {
+    fn a_share_has_a_number_from_1_to_the_number_of_shares() {
         assert_eq!(share("2/4"), Ok((2, 4)));
         for wrong in ["0/4", "5/4", "2", "/", "1/0", "-1/4"] {
             assert!(share(wrong).is_err(), "{wrong}");

@@ -19,7 +19,7 @@ use crate::support::{Limit, SQLUICE, WAITS, program, spawn_as_is, sqluice};
 /// The bucket of all tests, as the command sees it.
 const BUCKET: &str = "/bucket";
 
-/// The credentials of the tests, which must not be seen anywhere.
+/// The credentials of the tests, which no output may show.
 pub(crate) const KEY_ID: &str = "AKIAEXAMPLEOFSQLUICE";
 pub(crate) const SECRET: &str = "secret-of-the-tests/abc";
 

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn utc_formats_times_like_sqlites_datetime() {
+    fn utc_times_have_the_same_format_as_sqlites_datetime() {
         let sqlite = rusqlite::Connection::open_in_memory().unwrap();
         let ends = [-62_167_219_200, -62_162_035_200, -1, 0, 951_782_400, 1_700_000_000, 253_402_300_799];
         let many = (0..3000).map(|n| -62_167_219_200 + n * 105_189_827);

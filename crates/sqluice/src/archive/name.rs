@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_leaves_the_folder_is_refused() {
+    fn an_entry_name_that_leads_out_of_the_folder_is_refused() {
         for name in ["..", "../x", "a/..", "a/../../x", "/", "/etc/x", "//x", "a//b", "a/", "", "a\0b"] {
             assert!(SafeName::new(name.as_bytes()).is_err(), "{name:?}");
         }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_stay_unchanged_except_for_dot_components() {
+    fn harmless_entry_names_stay_unchanged_except_for_dot_components() {
         let of_this_system =
             |name: &[u8]| name.split(|byte| *byte == b'/').all(|c| refused_component(c).is_none());
         let names: [&[u8]; 9] = [
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_shows_a_name_on_one_line() {
+    fn messages_show_an_entry_name_escaped_shortened_and_on_one_line() {
         assert_eq!(shown("größe".as_bytes()), "größe");
         assert_eq!(shown(b"a\nb\x1b[31m\xff"), "a\\nb\\u{1b}[31m\\xff");
         assert!(shown(&[b'x'; 10_000]).ends_with("x... (10000 bytes)"));

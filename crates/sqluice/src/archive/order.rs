@@ -68,7 +68,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn the_order_has_every_row_once(payloads in proptest::collection::vec(0usize..20_000, 0..200)) {
+        fn the_order_in_which_rows_fill_pages_has_every_row_once(payloads in proptest::collection::vec(0usize..20_000, 0..200)) {
             let geometry = Geometry::new(PageSize::DEFAULT, 0).unwrap();
             let mut order = filling(&payloads, 1, geometry);
             order.sort_unstable();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_takes_the_first_remaining_row_and_then_the_largest_rows_that_fit() {
+    fn a_leaf_page_takes_the_first_remaining_row_and_then_the_largest_rows_that_fit() {
         let geometry = Geometry::new(PageSize::DEFAULT, 0).unwrap();
         assert_eq!(filling(&[3000, 2000, 1500, 500, 1000, 100], 1, geometry), [0, 4, 1, 2, 3, 5]);
     }

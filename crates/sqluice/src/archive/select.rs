@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_without_a_slash_matches_any_component_and_what_is_below() {
+    fn a_pattern_without_a_slash_matches_any_part_of_a_path_and_all_entries_below() {
         for name in ["a.o", "x/a.o", "x/a.o/y"] {
             assert!(!takes(&[], &["*.o"], name), "{name}");
         }
@@ -129,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_with_a_slash_matches_from_the_start() {
+    fn a_pattern_with_a_slash_matches_from_the_start_of_the_path() {
         assert!(!takes(&[], &["x/*.o"], "x/a.o") && takes(&[], &["x/*.o"], "y/x/a.o"));
         assert!(takes(&[], &["x/*.o"], "x/y/a.o") && !takes(&[], &["x/**/*.o"], "x/y/a.o"));
         assert!(!takes(&[], &["x/y"], "x/y/z") && takes(&[], &["x/y"], "x/yz"));
     }
 
     #[test]
-    fn braces_and_backslashes_stand_for_themselves() {
+    fn braces_and_backslashes_in_a_pattern_stand_for_themselves() {
         for name in ["{a,b}.c", "a\\b.c"] {
             assert!(takes(&[name], &[], name), "{name}");
         }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excluded_name_is_never_included() {
+    fn a_name_that_is_included_and_excluded_is_left_out() {
         assert!(takes(&["*.rs"], &["gen"], "src/a.rs") && !takes(&["*.rs"], &["gen"], "src/gen/a.rs"));
         assert!(!takes(&["*.rs"], &[], "src/a.c") && takes(&["src"], &[], "src/a.c"));
     }

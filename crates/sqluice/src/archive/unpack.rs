@@ -487,7 +487,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_cover_every_rowid_once() {
+    fn the_ranges_of_the_threads_cover_every_rowid_once() {
         for (rowids, threads) in [
             (None, 1),
             (Some((1, 1)), 2),

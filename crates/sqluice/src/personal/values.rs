@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn personal_values_are_known_by_their_form() {
+    fn personal_values_are_recognised_by_their_form() {
         for (value, expected) in [
             ("jane.doe@example.org", EMAIL),
             ("Jane Doe <jane@mail.example.org>", EMAIL),
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_are_not_personal() {
+    fn dates_numbers_codes_and_names_of_things_are_not_personal() {
         for value in [
             "",
             "a",
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_counts_unless_most_similar_values_have_another_form() {
+    fn one_personal_value_is_reported_unless_similar_values_mostly_have_another_form() {
         let enough = |values: &[&str]| {
             let mut counts = FormCounts::default();
             values.iter().for_each(|value| counts.add(forms_of(value.as_bytes())));
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_longer_text_have_forms() {
+    fn personal_values_are_recognised_within_a_longer_text() {
         for (text, form) in [
             ("call +49 30 1234567 after five", Some(PHONE_FORM)),
             ("call +49-30-1234567, please", Some(PHONE_FORM)),
@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_addresses_among_many_texts_count_and_a_few_numbers_do_not() {
+    fn one_mail_address_among_many_texts_is_personal_and_one_card_number_among_many_numbers_is_not() {
         let mut texts = vec!["all is well"; 30];
         texts.push("write to jane@example.org");
         assert_eq!(what(&texts), Some(EMAIL));

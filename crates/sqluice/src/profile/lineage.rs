@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_have_the_numbers_of_rows_below_each_row() {
+    fn the_profile_of_a_tree_of_rows_has_the_numbers_of_children_by_level() {
         let found = lineage(&[None, Some(0), Some(0), Some(2), Some(4), Some(77)]);
         assert_eq!(found.levels, [vec![0, 2], vec![0, 0, 1], vec![0]]);
         assert_eq!(
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn line_numbers_of_parents_are_in_their_group_and_lower() {
+    fn the_generated_line_number_of_a_parent_is_lower_within_the_same_group() {
         let lines =
             |ups: &[Option<u64>], groups, is_not_null| lineage(ups).lines("n", 1, groups, is_not_null);
         assert_eq!(lines(&[None, None, None], 1.0, false), None);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_in_a_cycle_have_a_depth() {
+    fn rows_that_refer_to_each_other_in_a_cycle_are_counted_on_some_level() {
         let found = lineage(&[None, Some(2), Some(1), Some(2)]);
         assert_eq!(found.levels.concat().len(), 4);
         let chain: Vec<Option<u64>> = (0..500_u64).map(|row| row.checked_sub(1)).collect();

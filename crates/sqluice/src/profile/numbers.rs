@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn the_values_of_few_rows_are_not_at_the_ends_or_near_them() {
+    fn extreme_values_of_few_rows_do_not_appear_in_the_quantiles() {
         let with =
             |few: &[f64], of: fn(i32) -> f64, rows: i32| sorted((0..rows).map(of).chain(few.iter().copied()));
         let ages = |row: i32| f64::from(20 + row * 7919 % 50);
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn an_even_spread_has_two_quantiles() {
+    fn evenly_spread_numbers_have_two_quantiles() {
         let values = sorted((0..10_000).map(f64::from));
         assert_eq!(numbers(&values, Form::Int, 10_000, Some(10_000.0)), "int_quantiles(-0.5, 9950.5)");
         let few = sorted((0..10_000).map(|row| f64::from(row % 100)));
@@ -468,13 +468,13 @@ mod tests {
     }
 
     #[test]
-    fn the_step_of_few_different_values_is_not_shown() {
+    fn no_step_is_shown_for_a_column_with_two_different_values() {
         let two = sorted((0..40).map(|row| if row % 2 == 0 { 1.0 } else { 1_251_006_314_445.0 }));
         assert!(!numbers(&two, Form::Int, 40, Some(2.0)).contains('*'));
     }
 
     #[test]
-    fn steps_and_decimal_places_are_recognised() {
+    fn steps_and_decimal_places_of_numbers_are_recognised() {
         let steps = sorted((0..1000).map(|row| f64::from(row % 40 * 25 + 7)));
         assert_eq!(numbers(&steps, Form::Int, 1000, Some(40.0)), "int_quantiles(-0.5, 39.5) * 25 + 7");
         assert_eq!(form_of_reals(&[0.25, 1.5, -3.0]), Form::Decimal(2));
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn few_different_values_are_a_pool() {
+    fn numbers_with_few_different_values_are_drawn_from_a_pool() {
         let values = sorted(
             (0..10_000).map(|row| f64::from(row % 50) * f64::from(row % 50) * 1000.0 + f64::from(row % 50)),
         );
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn no_quantile_is_a_value() {
+    fn no_quantile_equals_a_value_of_the_column() {
         for values in [
             sorted((0..777).map(|row| f64::from(row * row % 1009))),
             sorted((0..50).map(|row| f64::from(row) * 1e7 + 3.0)),

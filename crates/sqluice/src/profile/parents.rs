@@ -65,7 +65,7 @@ mod tests {
     use crate::profile::sketch::hash_int;
 
     #[test]
-    fn parents_without_rows_have_the_count_0() {
+    fn parents_without_children_are_counted_as_having_0_rows() {
         let mut counts = Counts::new();
         for parent in 0..10 {
             (0..=parent % 3).for_each(|_| counts.add(hash_int(parent)));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn merged_counts_keep_their_sum() {
+    fn classes_of_child_counts_keep_the_sum_of_the_counts() {
         let counts: Vec<u64> = (1..5000).map(|rank| 100_000 / (5000 - rank)).collect();
         let classes = classes_of(&counts, CLASSES_MAX);
         assert!(classes.len() < 120, "{}", classes.len());

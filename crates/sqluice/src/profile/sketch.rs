@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn few_values_are_counted_exactly_and_many_nearly() {
+    fn few_different_values_are_counted_exactly_and_many_within_5_percent() {
         let few = counted((0..100_000).map(|row| row % 1000));
         assert!(few.is_exact());
         assert_eq!((few.different(), few.of(hash_int(7)), few.of(hash_int(1000))), (1000.0, Some(100), None));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counts_do_not_depend_on_the_order_or_the_threads() {
+    fn the_estimated_counts_of_values_do_not_depend_on_order_or_threads() {
         let all = counted((0..90_000).map(|row| row * row % 50_021));
         let mut halves = counted((45_000..90_000).rev().map(|row| row * row % 50_021));
         halves.merge(&counted((0..45_000).map(|row| row * row % 50_021)));

@@ -101,7 +101,7 @@ mod tests {
     use sqluice_core::schema::Schema;
 
     #[test]
-    fn columns_get_generator_comments_and_lose_other_comments() {
+    fn profiled_columns_get_generator_comments_and_lose_other_comments() {
         let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, -- secret\n \"a,b\" DECIMAL(10, 2) CHECK (\"a,b\" IN (1, 2)),c, UNIQUE (c, id)) STRICT";
         let sql = sql.replace("STRICT", "WITHOUT ROWID");
         let schema = Schema::parse(sql, "s".as_ref()).unwrap();

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_and_digits_become_a_pattern() {
+    fn codes_of_letters_and_digits_become_a_pattern() {
         assert_eq!(pattern("Ab-12 é'\\").as_deref(), Some("Aa-99 a'\\\\"));
         assert_eq!(pattern("\u{200b}"), None);
         let codes: Vec<String> = (0..40).map(|row| format!("AB-{row:04}")).collect();
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_known_forms_get_the_function_of_the_form() {
+    fn uuids_mail_addresses_and_dates_get_their_generator_functions() {
         let uuids = ["550e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716-446655440001"];
         assert_eq!(expression(&uuids, false), "uuid4()");
         assert_eq!(expression(&["a@b.org", "c@d.org"], true), "distinct(sized(email(), 7))");

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_a_browser_history_are_found() {
+    fn undeclared_references_in_a_browser_history_are_found() {
         let sql = "CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url TEXT, title TEXT, visit_count INT, origin_id INT);
             CREATE TABLE moz_historyvisits (id INTEGER PRIMARY KEY, from_visit INT, place_id INT, visit_date INT);
             CREATE TABLE moz_bookmarks (id INTEGER PRIMARY KEY, type INT, fk INT, parent INT, position INT);
@@ -161,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn declared_and_computed_columns_are_no_candidates() {
+    fn declared_references_and_computed_columns_are_no_candidates_for_undeclared_references() {
         let sql = "CREATE TABLE place (id INTEGER PRIMARY KEY);
             CREATE TABLE visit (id INTEGER PRIMARY KEY, place_id INT REFERENCES place, place_2 AS (place_id), place_3 INT);";
         assert_eq!(found(sql), ["visit.place_3=place.id"]);
     }
 
     #[test]
-    fn an_id_is_a_candidate_if_it_is_shared_by_two_tables_or_is_not_the_key_alone() {
+    fn keys_of_other_tables_and_parts_of_composite_keys_can_be_undeclared_references() {
         let sql = "CREATE TABLE users (id INTEGER PRIMARY KEY);
             CREATE TABLE profiles (user_id INTEGER PRIMARY KEY, bio TEXT);
             CREATE TABLE users_groups (id INT, place INT, PRIMARY KEY (id, place));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_compared_with_keys() {
+    fn the_share_of_values_that_are_keys_is_counted_without_null() {
         let connection = Connection::open_in_memory().unwrap();
         connection
             .execute_batch(

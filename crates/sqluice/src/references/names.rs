@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_found_for_all_spellings_of_a_columns_name() {
+    fn a_column_named_after_a_table_in_any_spelling_refers_to_that_table() {
         for (column, table) in [
             ("place_id", "places"),
             ("place", "places"),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn no_table_is_found_for_other_names() {
+    fn a_column_that_is_not_named_after_a_table_refers_to_no_table() {
         for column in [
             "id",
             "name",
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_refer_to_their_own_table() {
+    fn columns_with_names_such_as_parent_refer_to_their_own_table() {
         for column in [
             "parent_id",
             "parent",
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_that_tables_share_is_left_out_whether_or_not_it_is_a_word() {
+    fn a_common_prefix_of_table_names_is_ignored() {
         for names in [
             ["moz_places", "moz_visits"],
             ["tblplaces", "tblvisits"],

@@ -274,7 +274,7 @@ mod tests {
         "CREATE TABLE p (\"Key One\" INT, b TEXT, \"say \"\"so\" TEXT); CREATE TABLE q (z, \"group\" TEXT);";
 
     #[test]
-    fn double_quotes_hold_a_literal_unless_something_has_the_name() {
+    fn double_quoted_text_is_a_literal_unless_a_table_or_column_has_the_name() {
         for (sql, expected) in [
             ("CREATE TABLE t (a TEXT DEFAULT \"a@b\", \"two words\" INT)", &["'a@b'"][..]),
             (
@@ -320,13 +320,13 @@ mod tests {
     }
 
     #[test]
-    fn comments_have_no_literals() {
+    fn quoted_text_in_a_comment_is_no_literal() {
         let found = literals("CHECK (a IN ('x', 5, x'00')) -- 'y'", &Names::default());
         assert_eq!(found.into_iter().map(|one| one.spelled).collect::<Vec<_>>(), ["'x'", "x'00'"]);
     }
 
     #[test]
-    fn the_described_place_does_not_reveal_the_value() {
+    fn the_description_of_a_literal_names_its_place_without_its_value() {
         let sql = "CREATE TABLE t (a,\n  b DEFAULT 'Bartholomew', c CHECK (c <> \"Quarternook\"))";
         let places: Vec<String> = literals(sql, &Names::default()).iter().map(ToString::to_string).collect();
         assert_eq!(places, ["DEFAULT at 2:13", "CHECK at 2:42"]);

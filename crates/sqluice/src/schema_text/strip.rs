@@ -147,7 +147,7 @@ mod tests {
     use rusqlite::Connection;
 
     #[test]
-    fn checks_are_removed_and_defaults_become_empty() {
+    fn checks_with_literals_are_removed_and_default_values_become_empty() {
         let sql = "CREATE TABLE t (a TEXT DEFAULT \"Ann\" CONSTRAINT n CHECK (a <> 'Bob') ON CONFLICT IGNORE NOT NULL, b INT DEFAULT -12345, \
             c DEFAULT ('x' || \"Cid\"), d AS (a || 'Dee'), CHECK (b > 0), CONSTRAINT m CHECK (c <> \"Eve\"), CHECK (a <> 'Fay') UNIQUE (a))";
         let made = stripped_table(sql, &Names::default(), |_, _| true);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn views_and_triggers_keep_names_and_single_characters() {
+    fn literals_in_views_become_empty_except_for_names_and_single_characters() {
         let sql = "CREATE VIEW v AS SELECT a AS 'Alias', json_extract(a, '$.Ann') FROM t WHERE a LIKE 'Bob\\%' ESCAPE '\\' AND b > 100000 AND c = x'00ff'";
         let expected = "CREATE VIEW v AS SELECT a AS 'Alias', json_extract(a, '$') FROM t WHERE a LIKE '' ESCAPE '\\' AND b > 0 AND c = x''";
         assert_eq!(stripped_body(sql, &Names::default()), expected);

@@ -27,7 +27,7 @@ use crate::support::load::feed;
 use crate::support::rows::{OwnedBatch, OwnedColumn};
 use crate::support::source::InMemory;
 
-/// The shape of a verb. Reports are dropped, so that a list holds all verbs.
+/// The methods that all verbs have. Reports are dropped, so that one list can hold all verbs.
 trait Verb {
     fn run(&self) -> Result<()>;
     fn run_with(&self, context: &Context<'_>) -> Result<()>;
@@ -38,13 +38,13 @@ trait Verb {
     }
 }
 
-/// The shape of a prepared verb.
+/// The methods that all prepared verbs have.
 trait Prepared {
     fn plan(&self) -> String;
     fn run(self: Box<Self>, context: &Context<'_>) -> Result<()>;
 }
 
-/// Implements the shape by the methods of a verb, and of what it prepares.
+/// Implements [`Verb`] and [`Prepared`] by the methods of a verb and of its prepared form.
 macro_rules! shape {
     ($verb:ty $(, $prepared:ty)?) => {
         impl Verb for $verb {
@@ -86,7 +86,7 @@ shape!(Recover, PreparedRecover);
 shape!(Tpch, PreparedTpch);
 shape!(Unpack);
 
-/// Structs as rows, which are the first argument of a run.
+/// The methods `run` of this verb take the rows as their first argument.
 impl Verb for WriteRows {
     fn run(&self) -> Result<()> {
         WriteRows::run(self, (0..ROWS).map(|row| (row, row))).map(drop)
@@ -97,7 +97,7 @@ impl Verb for WriteRows {
     }
 }
 
-/// Sources of rows, which are the first argument of a run.
+/// The methods `run` of this verb take the sources of rows as their first argument.
 impl Verb for Write {
     fn run(&self) -> Result<()> {
         Write::run(self, sources()).map(drop)
@@ -176,7 +176,7 @@ fn verbs(home: &Home) -> Vec<(&'static str, Box<dyn Verb>)> {
     ]
 }
 
-/// Sets a flag at one of the reports of a run.
+/// Cancels a run at its progress report number `at`, counted from 0.
 struct StopAt {
     at: usize,
     reports: AtomicUsize,
@@ -194,7 +194,7 @@ impl StopAt {
         }
     }
 
-    /// Returns `true` if the flag was set.
+    /// Returns `true` if the run was cancelled.
     fn is_reached(&self) -> bool {
         self.reports.load(Ordering::Relaxed) > self.at
     }
@@ -211,7 +211,7 @@ impl Progress for StopAt {
 }
 
 #[test]
-fn every_verb_runs_silently() {
+fn the_method_run_of_every_verb_succeeds() {
     let home = inputs();
     for (name, _) in verbs(&home) {
         // Each verb runs in its own folder, since most make the same file.
@@ -222,7 +222,7 @@ fn every_verb_runs_silently() {
 }
 
 #[test]
-fn every_verb_stops_at_each_of_some_reports_and_leaves_nothing() {
+fn every_verb_cancelled_at_a_progress_report_stops_and_leaves_no_new_file() {
     for number in 0..verbs(&Home::new()).len() {
         for at in (0..).map(|power| (1 << power) - 1) {
             let home = inputs();
@@ -244,7 +244,7 @@ fn every_verb_stops_at_each_of_some_reports_and_leaves_nothing() {
 }
 
 #[test]
-fn a_flag_that_is_set_before_stops_every_verb_and_every_preparation() {
+fn every_verb_and_its_preparation_stop_at_once_if_cancelled_before_the_start() {
     let cancel = Cancel::new();
     cancel.cancel();
     let context = Context::default().cancel(&cancel);
@@ -261,7 +261,7 @@ fn a_flag_that_is_set_before_stops_every_verb_and_every_preparation() {
 }
 
 #[test]
-fn the_context_of_a_run_stops_it_and_not_the_context_of_its_preparation() {
+fn a_prepared_run_is_cancelled_by_its_own_context_and_not_by_that_of_the_preparation() {
     for number in 0..verbs(&Home::new()).len() {
         let [of_prepare, of_run] = [Cancel::new(), Cancel::new()];
         let home = inputs();
@@ -279,7 +279,7 @@ fn the_context_of_a_run_stops_it_and_not_the_context_of_its_preparation() {
 }
 
 #[test]
-fn a_load_that_waits_for_a_pipe_is_stopped_by_the_context_of_its_run() {
+fn a_load_that_waits_for_a_pipe_is_cancelled_by_the_context_of_the_run() {
     let home = Home::new();
     let (end, ended) = mpsc::channel::<()>();
     feed(&home.path("pipe.csv"), move |pipe| {

@@ -35,7 +35,7 @@ fn damage(random: &mut Random, kind: usize, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Runs the command without the check for words of other front ends, because errors of a reader may quote any bytes of the file.
+/// Runs the command without the check that its messages name settings as flags, because an error may quote any bytes of the file.
 fn run(folder: &Path, args: &[&str]) -> Ran {
     let mut command = sqluice(folder);
     command.args(args);

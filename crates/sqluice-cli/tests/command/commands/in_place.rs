@@ -44,7 +44,7 @@ fn as_nobody(folder: &Path, args: &[&str]) -> Option<Ran> {
 }
 
 #[test]
-fn a_database_that_hidden_programs_may_have_open_is_replaced_by_one_transaction() {
+fn a_database_that_may_be_open_in_programs_the_run_cannot_see_is_replaced_by_one_transaction() {
     let elsewhere = folder();
     let more = elsewhere.path().join("more.db");
     make_more(&more);
@@ -145,7 +145,7 @@ fn the_plan_names_the_method_by_which_a_database_will_be_replaced() {
 }
 
 #[test]
-fn a_hidden_program_with_an_open_database_sees_the_new_content() {
+fn a_program_that_the_run_cannot_see_reads_the_new_content_through_its_open_connection() {
     let elsewhere = folder();
     let more = elsewhere.path().join("more.db");
     make_more(&more);
@@ -169,7 +169,7 @@ fn a_hidden_program_with_an_open_database_sees_the_new_content() {
 }
 
 #[test]
-fn an_idle_connection_of_another_user_is_not_left_behind() {
+fn a_replaced_database_keeps_a_row_that_an_idle_connection_of_another_user_inserts_later() {
     for mode in ["delete", "wal"] {
         let folder = open_folder();
         if chown(folder.path(), Some(NOBODY), None).is_err() {
@@ -206,7 +206,7 @@ fn an_idle_connection_of_another_user_is_not_left_behind() {
 }
 
 #[test]
-fn a_refusal_changes_neither_content_nor_journal_mode() {
+fn a_replacement_refused_because_of_a_reader_changes_neither_content_nor_journal_mode() {
     for left in [Left::Rollback, Left::Wal, Left::StaleWal] {
         let folder = folder();
         left.make(folder.path());
@@ -255,7 +255,7 @@ fn a_file_with_hard_links_is_not_replaced() {
 }
 
 #[test]
-fn a_page_size_that_one_transaction_cannot_change_is_refused_before_the_work() {
+fn a_replacement_by_transaction_refuses_another_page_size_only_in_wal_mode() {
     let folder = open_folder();
     Left::Wal.make(folder.path());
     let args = [&COPY[..], &["--page-size", "8192"]].concat();
@@ -289,7 +289,7 @@ fn a_page_size_that_one_transaction_cannot_change_is_refused_before_the_work() {
 }
 
 #[test]
-fn an_explicit_journal_mode_is_set_by_a_transaction_too() {
+fn a_replacement_by_transaction_sets_the_requested_journal_mode() {
     for (left, mode) in [(Left::Rollback, "wal"), (Left::StaleWal, "delete")] {
         let folder = open_folder();
         left.make(folder.path());
@@ -322,7 +322,7 @@ fn write_rows(path: &Path, stop: &AtomicBool, added: &AtomicI64) {
 }
 
 #[test]
-fn programs_that_open_a_database_for_a_moment_are_waited_for_and_lose_no_row() {
+fn a_run_waits_for_programs_that_open_the_database_briefly_and_loses_none_of_their_rows() {
     for left in [Left::Rollback, Left::Wal] {
         let folder = folder();
         left.make(folder.path());
@@ -350,7 +350,7 @@ fn programs_that_open_a_database_for_a_moment_are_waited_for_and_lose_no_row() {
 }
 
 #[test]
-fn no_wal_or_shm_file_stays_of_a_program_that_closes_the_database_while_a_run_waits() {
+fn no_wal_or_shm_file_remains_if_a_reader_closes_the_database_while_a_run_waits() {
     for args in [COPY.to_vec(), [&generate("x.db", "100")[..], &["--overwrite"]].concat()] {
         let folder = open_folder();
         Left::Wal.make(folder.path());

@@ -94,7 +94,7 @@ fn an_old_database_is_replaced_whatever_state_it_was_left_in() {
 }
 
 #[test]
-fn only_the_states_hot_journal_and_stale_wal_depend_on_a_journal_or_log() {
+fn only_databases_with_a_hot_journal_or_a_stale_wal_lose_their_content_without_that_file() {
     for left in LEFT {
         let folder = folder();
         left.make(folder.path());
@@ -127,7 +127,7 @@ fn overwrite_creates_a_target_that_does_not_exist() {
 }
 
 #[test]
-fn a_run_that_fails_leaves_the_old_database_recovered_and_in_its_mode() {
+fn a_load_that_fails_leaves_the_old_database_with_its_content_and_journal_mode() {
     for left in LEFT {
         let folder = folder();
         left.make(folder.path());
@@ -143,7 +143,7 @@ fn a_run_that_fails_leaves_the_old_database_recovered_and_in_its_mode() {
 }
 
 #[test]
-fn a_dry_run_changes_nothing_and_says_what_would_be_replaced() {
+fn a_dry_run_of_overwrite_changes_nothing_and_says_what_would_be_replaced() {
     for left in LEFT {
         let folder = folder();
         left.make(folder.path());
@@ -171,7 +171,7 @@ fn a_dry_run_changes_nothing_and_says_what_would_be_replaced() {
 }
 
 #[test]
-fn the_report_counts_what_was_replaced() {
+fn the_report_counts_the_tables_and_rows_that_were_replaced() {
     let folder = folder();
     Left::Wal.make(folder.path());
     fs::write(folder.path().join("t.csv"), "a\n1\n").unwrap();
@@ -292,11 +292,11 @@ fn an_idle_connection_without_a_lock_is_noticed_in_rollback_mode() {
 
 #[test]
 #[cfg(unix)] // An open database is not replaced on Windows.
-fn after_a_rename_a_hidden_program_reads_the_old_content_and_cannot_write() {
+fn a_program_that_has_the_replaced_file_open_reads_the_old_content_and_cannot_write() {
     let folder = folder();
     Left::Rollback.make(folder.path());
     let path = folder.path().join("x.db");
-    // No other user than root can open the file, so the run does not expect hidden programs, and renames.
+    // Only this user and root can open the file, so the run expects no programs that it can't see, and renames the new file.
     let only_owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     fs::set_permissions(&path, only_owner).unwrap();
     let idle = Connection::open(&path).unwrap();
@@ -324,7 +324,7 @@ fn held_before_the_end(folder: &Path, waits: &str) -> Child {
 
 #[test]
 #[cfg_attr(windows, ignore = "strace, which holds or kills the command at a call, is a program of Linux")]
-fn a_database_that_is_in_use_when_the_new_one_is_done_stays() {
+fn a_database_in_use_when_the_new_one_is_complete_is_not_replaced() {
     for left in [Left::Rollback, Left::Wal] {
         let folder = folder();
         left.make(folder.path());
@@ -342,7 +342,7 @@ fn a_database_that_is_in_use_when_the_new_one_is_done_stays() {
 
 #[test]
 #[cfg_attr(windows, ignore = "strace, which holds or kills the command at a call, is a program of Linux")]
-fn a_writer_that_finishes_before_the_timeout_is_waited_for_and_its_rows_are_replaced() {
+fn overwrite_waits_for_a_writer_and_replaces_the_rows_of_that_writer_too() {
     for left in [Left::Empty, Left::Rollback, Left::Wal] {
         let folder = folder();
         left.make(folder.path());
@@ -365,7 +365,7 @@ fn a_writer_that_finishes_before_the_timeout_is_waited_for_and_its_rows_are_repl
 
 #[test]
 #[cfg_attr(windows, ignore = "strace, which holds or kills the command at a call, is a program of Linux")]
-fn a_database_that_is_gone_when_the_new_one_is_done_needs_no_replacing() {
+fn a_target_that_was_deleted_during_the_run_is_written_and_a_file_that_took_its_place_is_kept() {
     let folder = folder();
     Left::Rollback.make(folder.path());
     let held = held_before_the_end(folder.path(), IMPATIENT);
@@ -391,7 +391,7 @@ fn a_database_that_is_gone_when_the_new_one_is_done_needs_no_replacing() {
 
 #[test]
 #[cfg(unix)] // Owners and modes are those of Unix.
-fn the_new_file_has_the_permissions_of_the_old_and_its_owner() {
+fn the_new_file_has_the_permissions_and_the_owner_of_the_old_file() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     let folder = folder();
@@ -428,7 +428,7 @@ fn overwriting_a_symbolic_link_replaces_its_target() {
 }
 
 #[test]
-fn names_that_would_be_uris_to_sqlite_are_files() {
+fn file_names_that_sqlite_could_read_as_uris_are_taken_literally() {
     let folder = folder();
     // On Windows, a colon in a name means a drive or a stream, and no name has a question mark.
     let names_of_unix: &[&str] = if cfg!(unix) { &["file:x.db?mode=memory", "./:memory:"] } else { &[] };
@@ -442,7 +442,7 @@ fn names_that_would_be_uris_to_sqlite_are_files() {
 
 #[test]
 #[cfg_attr(windows, ignore = "Windows denies a replacement while another run replaces the file")]
-fn of_two_runs_that_overwrite_both_succeed_and_one_result_remains() {
+fn two_simultaneous_overwrites_both_succeed_and_leave_one_complete_result() {
     for _ in 0..tries(2, 5, 50) {
         let folder = folder();
         Left::StaleWal.make(folder.path());

@@ -39,7 +39,7 @@ fn lines() -> String {
 }
 
 #[test]
-fn a_folder_is_packed_and_unpacked_with_a_message_for_each() {
+fn unpack_restores_a_packed_folder_and_both_commands_report_their_counts() {
     let folder = folder();
     let folder = folder.path();
     make(folder);
@@ -70,7 +70,7 @@ fn a_folder_is_packed_and_unpacked_with_a_message_for_each() {
 }
 
 #[test]
-fn reports_are_json_when_asked_for() {
+fn pack_and_unpack_print_their_reports_as_json_on_request() {
     let folder = folder();
     let folder = folder.path();
     make(folder);
@@ -87,7 +87,7 @@ fn reports_are_json_when_asked_for() {
 }
 
 #[test]
-fn a_dry_run_prints_the_plan_and_writes_nothing() {
+fn a_dry_run_of_pack_prints_the_plan_and_writes_nothing() {
     let folder = folder();
     let folder = folder.path();
     make(folder);
@@ -136,7 +136,7 @@ fn assert_listed_as_by_sqlite(folder: &Path) {
 }
 
 #[test]
-fn a_file_that_is_not_an_archive_is_reported_at_once() {
+fn unpack_refuses_pipes_folders_and_files_that_are_no_database() {
     let folder = folder();
     let folder = folder.path();
     if cfg!(unix) {
@@ -177,13 +177,13 @@ fn pack_reports_entries_that_are_no_files_and_leaves_them_out() {
 }
 
 #[test]
-fn an_existing_table_needs_a_flag() {
+fn pack_into_an_existing_archive_table_needs_a_flag() {
     let folder = folder();
     let folder = folder.path();
     make(folder);
     run(folder, ["pack", "x.db", "from"]).ok();
     let refused = run(folder, ["pack", "x.db", "from"]).failed(1, "x.db already has a table sqlar");
-    // The first two keep the rest of the database: --overwrite would do more than the fault needs.
+    // The error names only the first two flags, which keep the rest of the database.
     for flag in ["--append", "--replace-table", "--overwrite"] {
         assert_eq!(refused.stderr.contains(flag), flag != "--overwrite", "{refused:?}");
         run(folder, ["pack", "x.db", "from", flag]).ok();
@@ -199,7 +199,7 @@ fn an_existing_table_needs_a_flag() {
 }
 
 #[test]
-fn control_characters_of_a_name_are_escaped_on_the_terminal() {
+fn control_characters_of_an_archive_entry_name_are_escaped_on_the_terminal() {
     let folder = folder();
     let folder = folder.path();
     let db = Connection::open(folder.join("x.db")).unwrap();

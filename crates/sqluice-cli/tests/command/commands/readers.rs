@@ -142,7 +142,7 @@ fn readers_see_the_old_or_the_new_state_and_nothing_else() {
 }
 
 #[test]
-fn a_snapshot_stays_what_it_was_during_a_load_in_wal_mode() {
+fn a_reader_keeps_its_snapshot_during_a_run_in_wal_mode() {
     for case in Case::all().filter(|case| case.journal == Journal::Wal) {
         let folder = case.folder();
         let folder = folder.path();
@@ -161,7 +161,7 @@ fn a_snapshot_stays_what_it_was_during_a_load_in_wal_mode() {
 }
 
 #[test]
-fn rows_that_are_only_in_the_log_are_kept() {
+fn a_run_keeps_rows_that_only_the_write_ahead_log_has() {
     for scenario in Scenario::ALL {
         let case = Case::new(scenario, Journal::Wal);
         let folder = case.folder();
@@ -233,7 +233,7 @@ fn in_rollback_mode_a_run_commits_when_the_reader_has_ended() {
 }
 
 #[test]
-fn a_run_waits_for_another_writer_and_then_names_it() {
+fn a_run_waits_for_another_writer_until_the_busy_timeout() {
     for case in Case::all() {
         let folder = case.folder();
         let folder = folder.path();
@@ -281,7 +281,7 @@ fn no_other_connection_can_write_while_pages_are_written() {
 }
 
 #[test]
-fn constant_checkpoints_of_another_connection_cut_off_no_new_pages() {
+fn new_pages_survive_constant_checkpoints_by_another_connection() {
     for case in Case::all().filter(|case| case.journal == Journal::Wal) {
         for mode in ["PASSIVE", "FULL", "RESTART", "TRUNCATE"] {
             let folder = case.folder();
@@ -307,7 +307,7 @@ fn constant_checkpoints_of_another_connection_cut_off_no_new_pages() {
 }
 
 #[test]
-fn loads_lose_no_transaction_of_another_writer() {
+fn loads_lose_no_transaction_of_a_simultaneous_writer() {
     for case in Case::all() {
         let folder = case.folder();
         let folder = folder.path();
@@ -348,7 +348,7 @@ fn loads_lose_no_transaction_of_another_writer() {
 }
 
 #[test]
-fn two_runs_at_once_are_two_transactions_one_after_the_other() {
+fn two_simultaneous_runs_have_the_result_of_one_after_the_other() {
     for journal in Journal::ALL {
         // Two runs add to different tables: one waits for the other, then finds a changed schema, and plans again.
         let case = Case::new(Scenario::NewTable, journal);
@@ -385,7 +385,7 @@ fn two_runs_at_once_are_two_transactions_one_after_the_other() {
 }
 
 #[test]
-fn a_hot_journal_or_a_log_that_a_crash_left_is_recovered_first() {
+fn a_run_first_recovers_a_hot_journal_or_a_log_that_a_crash_left() {
     for case in Case::all() {
         let folder = case.folder();
         let folder = folder.path();
@@ -406,7 +406,8 @@ fn a_hot_journal_or_a_log_that_a_crash_left_is_recovered_first() {
     }
 }
 
-/// Returns a folder with the files that a program leaves when it is killed within a transaction, or after one.
+/// Returns a folder with the files that a killed program leaves: in rollback mode with an unfinished transaction, in WAL mode with a
+/// committed one.
 fn crashed(case: &Case) -> tempfile::TempDir {
     let folder = case.folder();
     let connection = open(folder.path(), Duration::ZERO);

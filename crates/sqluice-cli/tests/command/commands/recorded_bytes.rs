@@ -19,7 +19,7 @@ const VERSION_NUMBER: std::ops::Range<usize> = 96..100;
 
 #[test]
 #[cfg_attr(windows, ignore = "the recorded bytes hold modes of Unix")]
-fn recorded_commands_write_the_recorded_bytes() {
+fn commands_write_databases_with_the_recorded_checksums() {
     let home = folder();
     make_inputs(home.path());
     let record = fs::read_to_string(RECORD).unwrap();

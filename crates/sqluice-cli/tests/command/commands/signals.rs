@@ -140,7 +140,7 @@ fn an_interrupted_discard_stops() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "strace, which sends signals at a call, is a program of Linux")]
-fn an_interrupted_check_stops() {
+fn a_check_that_gets_a_signal_stops_and_changes_nothing() {
     let (folder, mut random) = (folder(), Random::new());
     let folder = folder.path();
     run(folder, generate("x.db", "1M")).ok();
@@ -164,7 +164,7 @@ fn an_interrupted_check_stops() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "strace, which sends signals at a call, is a program of Linux")]
-fn an_interrupted_check_stops_during_integrity_check() {
+fn a_check_that_gets_a_signal_stops_during_integrity_check() {
     // With many indexes, SQLite's check takes many times as long as that of sqluice.
     let folder = folder();
     let folder = folder.path();
@@ -261,7 +261,7 @@ fn a_standard_output_that_is_full_is_an_error() {
 }
 
 #[test]
-fn a_verbose_run_without_a_terminal_prints_lines_of_progress_that_need_not_be_read() {
+fn without_a_terminal_only_a_verbose_run_prints_progress_and_a_closed_output_does_not_end_it() {
     let folder = folder();
     let folder = folder.path();
     // The run takes long enough for a line of progress.

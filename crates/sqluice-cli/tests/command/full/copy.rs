@@ -8,7 +8,7 @@ use sqluice_testkit::disk::Disk;
 use crate::support::{finish, folder, generate, integrity, names, run, sqluice_with_file_limit};
 
 #[test]
-fn a_copy_that_does_not_fit_leaves_nothing_and_the_source_as_it_is() {
+fn a_copy_that_does_not_fit_on_the_disk_leaves_no_file_and_the_source_unchanged() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     run(&root, generate("x.db", "500k")).ok();
@@ -39,7 +39,7 @@ fn a_copy_that_does_not_fit_leaves_nothing_and_the_source_as_it_is() {
 }
 
 #[test]
-fn a_limit_on_file_sizes_is_a_clear_error_that_leaves_no_copy() {
+fn a_copy_over_the_limit_on_file_sizes_is_a_clear_error_that_leaves_no_copy() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "500k")).ok();

@@ -31,7 +31,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_disk_that_pages_or_statements_of_a_dump_fill_keeps_the_old_database() {
+fn a_load_of_a_dump_that_fills_the_disk_keeps_the_old_database() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let (root, inputs) = (image.root(), folder());
     run(&root, ["generate", "x.db", "--preset", "user", "--rows", "1k"]).ok();
@@ -73,7 +73,7 @@ fn a_compressed_dump_that_outgrows_the_disk_is_an_error_that_leaves_nothing() {
 }
 
 #[test]
-fn a_limit_on_file_sizes_keeps_the_old_database() {
+fn a_dump_whose_database_exceeds_the_limit_on_file_sizes_keeps_the_old_database() {
     let folder = folder();
     run(folder.path(), ["generate", "x.db", "--preset", "user", "--rows", "1k"]).ok();
     fs::write(folder.path().join("dump.sql"), dump(5000, 2)).unwrap();

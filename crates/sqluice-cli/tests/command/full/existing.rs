@@ -32,7 +32,7 @@ fn with_limit(case: &Case, folder: &Path, blocks: u64) -> Ran {
 }
 
 #[test]
-fn a_limit_on_file_sizes_leaves_the_old_database() {
+fn a_change_over_the_limit_on_file_sizes_leaves_the_old_database() {
     let mut random = Random::new();
     for case in Case::all() {
         let whole = case.folder();
@@ -142,27 +142,27 @@ fn assert_harmless(ran: Ran, found: &Content, at: &str) {
 }
 
 #[test]
-fn calls_that_fail_while_a_table_is_added_leave_the_old_database() {
+fn system_calls_that_fail_while_a_table_is_added_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::NewTable);
 }
 
 #[test]
-fn calls_that_fail_while_rows_are_appended_leave_the_old_database() {
+fn system_calls_that_fail_while_rows_are_appended_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::Append);
 }
 
 #[test]
-fn calls_that_fail_while_rows_and_indexes_are_merged_leave_the_old_database() {
+fn system_calls_that_fail_while_rows_are_appended_and_indexes_rebuilt_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::IndexedAppend);
 }
 
 #[test]
-fn calls_that_fail_while_indexes_are_made_leave_the_old_database() {
+fn system_calls_that_fail_while_indexes_are_made_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::Index);
 }
 
 #[test]
-fn calls_that_fail_while_rows_go_through_sqlite_leave_the_old_database() {
+fn system_calls_that_fail_while_sqlite_inserts_rows_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::Sql);
 }
 
@@ -262,7 +262,7 @@ fn a_database_on_a_full_disk_can_be_read_and_changes_are_refused() {
 }
 
 #[test]
-fn with_20_kb_left_the_error_names_the_full_disk_in_every_journal_mode() {
+fn with_20_kb_of_free_space_the_error_names_the_full_disk_in_every_journal_mode() {
     assert_refused_when_full(|image, ballast| {
         while image.free_bytes() > 20_000 {
             let bytes = vec![1; (image.free_bytes() as usize - 16_000) / 2 + 512];
@@ -273,7 +273,7 @@ fn with_20_kb_left_the_error_names_the_full_disk_in_every_journal_mode() {
 }
 
 #[test]
-fn a_read_only_database_is_refused_by_name() {
+fn changes_of_a_database_on_a_read_only_disk_are_refused() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     fs::remove_dir(root.join("lost+found")).unwrap();

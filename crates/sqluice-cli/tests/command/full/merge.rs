@@ -19,7 +19,7 @@ fn both(folder: &Path) -> [Vec<u8>; 2] {
 }
 
 #[test]
-fn a_merge_that_does_not_fit_leaves_nothing_and_all_databases_as_they_are() {
+fn a_merge_that_does_not_fit_on_the_disk_leaves_no_file_and_all_databases_unchanged() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     sources(&root, "500k");
@@ -49,7 +49,7 @@ fn a_merge_that_does_not_fit_leaves_nothing_and_all_databases_as_they_are() {
 }
 
 #[test]
-fn a_limit_on_file_sizes_is_a_clear_error_that_leaves_no_result() {
+fn a_merge_over_the_limit_on_file_sizes_is_a_clear_error_that_leaves_no_result() {
     let folder = folder();
     let folder = folder.path();
     sources(folder, "500k");

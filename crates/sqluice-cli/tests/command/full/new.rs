@@ -97,7 +97,7 @@ fn a_file_that_will_not_fit_is_refused_and_one_that_just_fits_is_written() {
 }
 
 #[test]
-fn a_disk_without_room_for_a_name_is_a_clear_error() {
+fn a_disk_without_a_free_inode_is_a_clear_error() {
     let Some(image) = Disk::ext4(folder(), 2) else { return };
     let root = image.root();
     // The disk has no free inode.
@@ -138,7 +138,7 @@ hint: choose a folder that you may write to
 }
 
 #[test]
-fn a_limit_on_file_sizes_is_a_clear_error_that_leaves_nothing() {
+fn a_database_over_the_limit_on_file_sizes_is_a_clear_error_that_leaves_nothing() {
     let folder = folder();
     // One limit is 8 MiB or half of this, as units have 1024 or 512 bytes, depending on the shell. The other limit is within a page.
     for limit in [8192, 9] {
@@ -172,7 +172,7 @@ fn make(folder: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_file_system_gets_the_same_bytes() {
+fn a_new_database_has_the_same_bytes_on_each_tested_file_system() {
     let checksums = |made: &[(String, String)]| made.iter().map(|(sum, _)| sum.clone()).collect::<Vec<_>>();
     let here = make(folder().path());
     assert_eq!(here[0].1, "buffered", "pages of 512 bytes are no blocks of a disk");
@@ -192,7 +192,7 @@ fn every_file_system_gets_the_same_bytes() {
 }
 
 #[test]
-fn an_export_that_does_not_fit_leaves_nothing() {
+fn an_export_that_does_not_fit_on_the_disk_leaves_no_file() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     run(&root, generate("x.db", "450k")).ok();

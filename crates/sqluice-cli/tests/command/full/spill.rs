@@ -58,7 +58,7 @@ fn a_full_temporary_folder_is_a_clear_error_that_leaves_nothing() {
 }
 
 #[test]
-fn a_limit_on_file_sizes_that_the_spill_exceeds_is_a_clear_error() {
+fn temporary_files_over_the_limit_on_file_sizes_are_a_clear_error() {
     let folder = prepared();
     fs::create_dir(folder.path().join("temp")).unwrap();
     // Sorted rows go to temporary files before the first page is written, so the limit stops the sorting.

@@ -295,7 +295,7 @@ fn a_load_that_is_killed_at_any_time_leaves_the_old_or_the_new_database() {
 }
 
 #[test]
-fn a_run_that_is_killed_again_and_again_loses_nothing() {
+fn a_database_whose_runs_are_killed_repeatedly_has_the_old_or_the_new_content() {
     for case in Case::all() {
         let moments = moments(&case);
         let folder = case.folder();

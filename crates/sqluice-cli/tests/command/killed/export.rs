@@ -12,7 +12,7 @@ use crate::support::{Random, folder, generate, kill_when, names, run, start, tel
 const ROWS: &str = "400000";
 
 #[test]
-fn a_killed_export_leaves_no_file_or_the_old_one_or_all_of_it() {
+fn a_killed_export_leaves_no_file_the_old_file_or_the_complete_new_one() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("big.db", ROWS)).ok();

@@ -96,7 +96,7 @@ fn assert_whole(what: What, left: Left, database: &Path, at: &str) -> bool {
 }
 
 #[test]
-fn a_killed_run_in_place_leaves_the_old_content_or_the_new_in_its_journal_mode() {
+fn a_killed_replacement_in_place_leaves_the_old_or_the_new_content_in_the_old_journal_mode() {
     let mut random = Random::new();
     let elsewhere = folder();
     let more = elsewhere.path().join("more.db");

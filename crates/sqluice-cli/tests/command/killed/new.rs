@@ -115,7 +115,7 @@ fn a_killed_run_that_overwrites_leaves_the_old_database_or_the_new_one() {
 }
 
 #[test]
-fn leftovers_are_removed_even_if_the_target_exists_now() {
+fn the_temporary_file_of_a_killed_run_is_removed_even_if_the_target_exists_now() {
     let folder = folder();
     let folder = folder.path();
     leave_temporary(folder, "big.db", &generate("big.db", ROWS));
@@ -127,7 +127,7 @@ fn leftovers_are_removed_even_if_the_target_exists_now() {
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn a_link_or_pipe_with_the_name_of_a_leftover_is_neither_followed_nor_read() {
+fn links_folders_and_pipes_named_like_a_temporary_file_stay_untouched() {
     let folder = folder();
     let folder = folder.path();
     fs::write(folder.join("precious"), "precious").unwrap();
@@ -160,7 +160,7 @@ fn stopped_while_it_writes(folder: &Path) -> (std::process::Child, std::path::Pa
 
 #[test]
 #[cfg(unix)] // Windows has no SIGSTOP.
-fn the_temporary_file_of_a_living_run_is_not_touched() {
+fn the_temporary_file_of_a_run_that_is_still_alive_is_not_removed() {
     let folder = folder();
     let folder = folder.path();
     let (long, temporary) = stopped_while_it_writes(folder);
@@ -179,7 +179,7 @@ fn the_temporary_file_of_a_living_run_is_not_touched() {
 }
 
 #[test]
-fn of_two_runs_for_the_same_target_exactly_one_wins() {
+fn of_two_simultaneous_runs_for_a_new_target_exactly_one_succeeds() {
     let folder = folder();
     let folder = folder.path();
     for round in 0..tries(2, 5, 50) {

@@ -62,7 +62,7 @@ fn wait_for_spill(child: &mut Child, temp: &Path) -> bool {
 
 #[test]
 #[cfg_attr(windows, ignore = "under wine a program starts so slowly that kills come too late")]
-fn a_run_that_is_killed_while_it_spills_leaves_no_target_and_no_temporary_space() {
+fn a_run_killed_while_sorting_in_temporary_files_leaves_no_target_and_no_temporary_file() {
     let wanted = tries(3, 10, 2000);
     let mut random = Random::new();
     let folder = prepared();
@@ -152,7 +152,7 @@ fn interrupted(folder: &Path, temp: &Path, signal: &str) -> crate::support::Ran 
 
 #[test]
 #[cfg_attr(windows, ignore = "temporary files have names on Windows")]
-fn without_temp_dir_the_spill_is_in_the_folder_of_the_target() {
+fn without_the_flag_temp_dir_temporary_files_are_in_the_folder_of_the_target() {
     let folder = prepared();
     let here = folder.path().canonicalize().unwrap();
     let child = start(&here, &spilling(ROWS)[..7]);

@@ -115,7 +115,7 @@ fn a_power_failure_while_sqlite_inserts_rows_leaves_the_old_or_the_new_database(
 }
 
 #[test]
-fn pages_are_written_behind_the_last_page_and_synced_before_anything_refers_to_them() {
+fn new_pages_are_appended_and_synced_before_old_pages_change() {
     for case in Case::all().filter(|case| case.scenario.writes_pages()) {
         let Recorded { ops, .. } = recorded(&case);
         let name = case.name();
@@ -201,7 +201,7 @@ fn wrong_orders(case: &Case, recorded: &Recorded) -> Vec<(&'static str, Vec<Op>)
 }
 
 #[test]
-fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
+fn a_simulated_power_failure_reveals_wrong_orders_of_writes_and_syncs() {
     let scenarios = [Scenario::NewTable, Scenario::Append, Scenario::Sql];
     let cases = scenarios.into_iter().flat_map(|scenario| Journal::ALL.map(|journal| (scenario, journal)));
     let cases: Vec<_> = cases.collect();

@@ -8,7 +8,7 @@ use crate::support::strace::{Call, calls, strace};
 use crate::support::{folder, generate, run};
 
 #[test]
-fn an_exported_file_is_synced_before_its_rename_and_the_folder_before_the_end() {
+fn an_exported_file_is_synced_before_its_rename_and_the_folder_afterwards() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("old.db", "10k")).ok();

@@ -14,7 +14,7 @@ use crate::support::{Ran, SQLUICE};
 
 const LEFT: [Left; 4] = [Left::Rollback, Left::HotJournal, Left::Wal, Left::StaleWal];
 
-/// Returns a judge of a database that had the rows of `left` and gets `more` rows: its result is the fault, if there is one.
+/// Returns a function that checks a database which had the rows of `left` and gets `more` rows, and returns the fault, if there is one.
 fn judge(left: Left, more: i64) -> Box<Judge<'static>> {
     let mode = if left.is_wal() { "wal" } else { "delete" };
     Box::new(move |database, is_done| match rows_and_mode(database) {

@@ -202,7 +202,7 @@ impl Disk {
 }
 
 #[test]
-fn a_power_failure_leaves_no_target_or_the_whole_database() {
+fn a_power_failure_while_a_database_is_created_leaves_no_target_or_the_whole_database() {
     for args in [
         &["--preset", "user", "--rows", "1.5M", "-j2"][..],
         // Direct I/O does not accept pages of this size.
@@ -219,7 +219,7 @@ fn a_power_failure_leaves_no_target_or_the_whole_database() {
 }
 
 #[test]
-fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
+fn a_simulated_power_failure_reveals_wrong_orders_of_writes_and_syncs() {
     let folder = folder();
     let ops = record(folder.path(), &["--preset", "user", "--rows", "1.5M"]);
     let disk = Disk::new(folder.path());
@@ -263,7 +263,7 @@ fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
 }
 
 #[test]
-fn a_run_that_is_killed_at_any_call_leaves_no_target_or_the_whole_database() {
+fn a_run_killed_at_any_system_call_leaves_no_target_or_the_whole_database() {
     let folder = folder();
     let folder = folder.path();
     let args = generate("x.db", "1500k");
@@ -306,7 +306,7 @@ fn with_fault(folder: &Path, fault: &str, flags: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_system_call_that_fails_is_an_error_that_leaves_no_file() {
+fn a_failed_system_call_is_an_error_that_leaves_no_file() {
     for (fault, stderr) in [
         (
             "pwritev:error=ENOSPC:when=3",
@@ -348,7 +348,7 @@ fn a_failed_sync_of_the_folder_is_an_error_that_keeps_the_database() {
 }
 
 #[test]
-fn a_run_succeeds_without_calls_that_the_file_system_lacks() {
+fn a_run_succeeds_if_the_file_system_lacks_locks_direct_writes_renameat2_or_syncs_of_folders() {
     let mut checksums = Vec::new();
     let usual = with_fault(folder().path(), "pwritev:error=EINTR:when=1", &["--json"]).ok().json();
     let is_direct = usual["output"] == "direct";
@@ -377,7 +377,7 @@ fn a_run_succeeds_without_calls_that_the_file_system_lacks() {
 }
 
 #[test]
-fn an_existing_target_is_not_replaced_even_without_renameat2() {
+fn a_target_created_during_the_run_is_not_replaced_even_without_renameat2() {
     // Another program creates the target while strace holds the run before its rename.
     let folder = folder();
     let folder = folder.path();

@@ -6,7 +6,7 @@
 //!  |------------------------- prefix ---------------------|                  then a power failure
 //! ```
 //!
-//! After a prefix, writes and names that were not synced may be lost or not.
+//! T is the temporary file with the new database. After a prefix, writes and names that were not synced may be lost or not.
 //!
 //! SQLite's own calls are included. After each call, SQLite must find all of the old database at the target or all of the new one. Wrong
 //! orders of the calls must fail this test.
@@ -299,7 +299,7 @@ pub(crate) fn ops(recorded: &Recorded) -> Vec<Op> {
 }
 
 #[test]
-fn a_power_failure_leaves_the_old_database_or_the_new_one() {
+fn a_power_failure_while_a_database_is_replaced_leaves_the_old_or_the_new_one() {
     for left in LEFT {
         let recorded = record(left);
         let ops = ops(&recorded);
@@ -322,7 +322,7 @@ fn a_power_failure_leaves_the_old_database_or_the_new_one() {
 }
 
 #[test]
-fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
+fn a_simulated_power_failure_reveals_wrong_orders_of_writes_and_syncs() {
     for left in [Left::HotJournal, Left::StaleWal] {
         let recorded = record(left);
         let ops = ops(&recorded);
@@ -360,7 +360,7 @@ fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
 }
 
 #[test]
-fn a_run_that_is_killed_at_any_call_leaves_the_old_database_or_the_new_one() {
+fn an_overwriting_run_killed_at_any_system_call_leaves_the_old_or_the_new_database() {
     let mut random = Random::new();
     for left in LEFT {
         let recorded = record(left);
@@ -402,7 +402,7 @@ fn a_run_that_is_killed_at_any_call_leaves_the_old_database_or_the_new_one() {
 }
 
 #[test]
-fn a_system_call_that_fails_leaves_the_old_database_in_its_journal_mode() {
+fn a_system_call_that_fails_during_overwrite_leaves_the_old_database_in_its_journal_mode() {
     for left in [Left::Rollback, Left::Wal] {
         for (fault, stderr) in [
             (

@@ -63,7 +63,7 @@ fn a_connection_that_breaks_again_and_again_leaves_no_object() {
 }
 
 #[test]
-fn requests_that_fail_for_a_while_are_sent_again() {
+fn upload_requests_that_fail_a_few_times_are_repeated() {
     let failed = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&failed);
     let Some(store) = Store::with(move |request| match request.part() {
@@ -86,7 +86,7 @@ fn requests_that_fail_for_a_while_are_sent_again() {
 }
 
 #[test]
-fn an_upload_whose_last_answer_is_lost_is_complete() {
+fn an_upload_succeeds_if_the_answer_to_its_last_request_is_lost() {
     let Some(store) =
         Store::with(|request| if request.completes() { Deed::PassAndClose } else { Deed::Pass })
     else {

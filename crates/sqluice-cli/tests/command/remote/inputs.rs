@@ -82,7 +82,7 @@ fn a_load_of_urls_makes_the_same_database_as_a_load_of_files() {
 }
 
 #[test]
-fn a_url_gets_the_same_column_types_as_a_file() {
+fn a_load_from_a_url_finds_the_same_column_types_as_a_load_of_the_file() {
     let Some(store) = Store::start() else { return };
     let home = folder();
     let folder = home.path();
@@ -100,7 +100,7 @@ fn a_url_gets_the_same_column_types_as_a_file() {
 }
 
 #[test]
-fn of_an_archive_on_a_web_server_only_the_loaded_members_are_fetched() {
+fn only_the_loaded_members_of_an_archive_on_a_web_server_are_fetched() {
     let folder = folder();
     let folder = folder.path();
     let rows = |rows: u64| {
@@ -131,7 +131,7 @@ fn of_an_archive_on_a_web_server_only_the_loaded_members_are_fetched() {
 }
 
 #[test]
-fn a_pattern_stands_for_the_objects_that_match() {
+fn a_pattern_in_a_url_loads_the_objects_that_match() {
     let Some(store) = Store::start() else { return };
     let home = folder();
     let folder = home.path();
@@ -164,7 +164,7 @@ fn a_pattern_stands_for_the_objects_that_match() {
 }
 
 #[test]
-fn only_the_bytes_of_the_columns_that_are_loaded_are_fetched() {
+fn only_the_bytes_of_the_loaded_columns_of_a_remote_parquet_file_are_fetched() {
     let home = folder();
     let folder = home.path();
     table(folder, 150_000);
@@ -203,7 +203,7 @@ fn only_the_bytes_of_the_columns_that_are_loaded_are_fetched() {
 }
 
 #[test]
-fn databases_are_fetched_for_copies_merges_and_exports() {
+fn remote_databases_are_copied_merged_and_exported_like_local_ones() {
     let Some(store) = Store::start() else { return };
     let home = folder();
     let folder = home.path();
@@ -237,7 +237,7 @@ fn databases_are_fetched_for_copies_merges_and_exports() {
 }
 
 #[test]
-fn a_missing_file_or_one_that_changes_during_the_load_is_an_error() {
+fn a_remote_file_that_is_missing_or_changes_during_the_load_is_an_error() {
     let Some(store) = Store::start() else { return };
     let home = folder();
     let folder = home.path();
@@ -283,7 +283,7 @@ fn a_missing_file_or_one_that_changes_during_the_load_is_an_error() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "it reads the peak of memory in /proc")]
-fn a_streamed_file_takes_little_memory() {
+fn the_memory_of_a_load_from_a_web_server_is_bounded_by_the_setting() {
     let home = folder();
     let folder = home.path();
     // One stream has 128 MB of equal lines, the other a few.

@@ -67,7 +67,7 @@ fn credentials_are_sent_and_never_shown() {
 }
 
 #[test]
-fn urls_are_shown_without_users_and_queries() {
+fn no_output_shows_the_user_or_the_query_of_a_url() {
     let home = folder();
     let folder = home.path();
     let plain = || crate::support::sqluice(folder);

@@ -181,7 +181,7 @@ fn a_load_never_mixes_two_versions_of_a_file() {
 }
 
 #[test]
-fn requests_that_fail_temporarily_are_repeated_as_often_as_retries_says() {
+fn requests_that_fail_temporarily_are_repeated_as_often_as_the_flag_retries_says() {
     let home = folder();
     let folder = home.path();
     let text = rows(6);

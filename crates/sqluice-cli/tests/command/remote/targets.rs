@@ -43,7 +43,7 @@ fn assert_same_bytes(store: &Store, folder: &Path, args: &[&str], parts_min: usi
 }
 
 #[test]
-fn an_object_has_the_same_bytes_as_the_file_of_the_same_command() {
+fn a_command_writes_the_same_bytes_to_an_object_store_as_to_a_file() {
     let Some(store) = Store::start() else { return };
     let folder = folder();
     let folder = folder.path();
@@ -78,7 +78,7 @@ fn an_object_has_the_same_bytes_as_the_file_of_the_same_command() {
 }
 
 #[test]
-fn an_existing_object_is_replaced_only_with_overwrite() {
+fn an_existing_object_in_a_store_is_replaced_only_with_the_flag_overwrite() {
     let Some(store) = Store::start() else { return };
     let folder = folder();
     let folder = folder.path();
@@ -108,7 +108,7 @@ fn an_existing_object_is_replaced_only_with_overwrite() {
 }
 
 #[test]
-fn rows_can_not_be_added_to_an_object() {
+fn rows_cannot_be_added_to_a_database_in_an_object_store() {
     let Some(store) = Store::start() else { return };
     let folder = folder();
     let folder = folder.path();
@@ -133,7 +133,7 @@ fn rows_can_not_be_added_to_an_object() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "it reads the peak of memory in /proc")]
-fn uploading_stays_within_the_memory() {
+fn the_memory_of_an_upload_is_bounded_by_the_setting() {
     let Some(store) = Store::with(|request| {
         if request.part().is_some() {
             // The store takes parts more slowly than pages are made.

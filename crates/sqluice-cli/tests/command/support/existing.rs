@@ -1,7 +1,7 @@
 //! An existing database, the scenarios by which the command changes it, and the contents that are allowed afterwards.
 //!
 //! ```text
-//!              ┌─ sqluice COMMAND, killed, out of space, watched ─> x.db: the old content, or all of the new ─┐
+//!              ┌─ sqluice COMMAND, killed, out of space, traced ──> x.db: the old content, or all of the new ─┐
 //!  x.db, rows ─┤                                                                                              ├─ the same
 //!              └─ INSERT, CREATE INDEX by SQLite ─────────────> twin ─────────────────────────────────────────┘
 //! ```

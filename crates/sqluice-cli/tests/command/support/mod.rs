@@ -93,7 +93,7 @@ fn foreign_terms(said: &str) -> Vec<String> {
 }
 
 #[test]
-fn words_of_other_front_ends_are_seen() {
+fn settings_named_as_in_python_or_the_engine_are_found_in_a_message() {
     assert_eq!(foreign_terms("error: x\n\nhint: --overwrite, --temp-dir DIR"), Vec::<String>::new());
     assert_eq!(foreign_terms("hint: overwrite=True"), ["=True"]);
     assert_eq!(foreign_terms("hint: `temp_dir = DIR`, `append`"), ["`append`", "`temp_dir = "]);

@@ -3,7 +3,7 @@
 use crate::transcript::{fails, sqluice};
 
 #[test]
-fn advise_says_what_to_use_and_leaves_nothing() {
+fn advise_prints_its_recommendations() {
     let done = sqluice("advise schema.sql --rows 50 --no-progress")
         .file("schema.sql", "CREATE TABLE t (a INTEGER, b TEXT);");
     let done = done.succeeds();
@@ -15,7 +15,7 @@ fn advise_says_what_to_use_and_leaves_nothing() {
 }
 
 #[test]
-fn a_wrong_schema_is_reported_with_its_place() {
+fn advise_reports_an_invalid_schema_with_its_place() {
     fails(
         &[("schema.sql", "CREATE TABLE t (\n  a INTEGER -- gen: nothing(1)\n);")],
         "advise schema.sql --rows 50",

@@ -29,7 +29,7 @@ fn check_reports_a_sound_database_as_sound() {
 }
 
 #[test]
-fn check_compares_indexes_with_their_table() {
+fn check_finds_an_index_entry_that_differs_from_the_row_of_the_table() {
     let folder = folder();
     let path = folder.path().join("x.db");
     let db = Connection::open(&path).unwrap();
@@ -53,7 +53,7 @@ fn check_compares_indexes_with_their_table() {
 }
 
 #[test]
-fn a_damaged_table_is_followed_by_the_command_that_saves_its_rows() {
+fn check_suggests_the_command_that_saves_the_rows_of_a_damaged_table() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("my x.db", "10k")).ok();
@@ -112,7 +112,7 @@ fn check_says_what_it_did_not_verify() {
 }
 
 #[test]
-fn a_deviation_that_sqlite_accepts_is_a_remark() {
+fn check_prints_a_remark_on_a_deviation_that_sqlite_accepts() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "100")).ok();
@@ -127,7 +127,7 @@ fn a_deviation_that_sqlite_accepts_is_a_remark() {
 }
 
 #[test]
-fn a_database_is_checked_with_what_is_in_its_log() {
+fn check_includes_committed_rows_that_only_the_write_ahead_log_has() {
     let folder = folder();
     let folder = folder.path();
     let db = Connection::open(folder.join("x.db")).unwrap();

@@ -36,7 +36,7 @@ fn content(db: &Path) -> (i64, String, String) {
 }
 
 #[test]
-fn a_copy_has_the_same_content_and_says_how_small_it_is() {
+fn a_copy_has_the_same_content_as_its_source_and_reports_both_sizes() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -68,7 +68,7 @@ Copied 2,002 rows of 2 tables and 1 index to again.db: [..] in [..]s ([..] rows/
 }
 
 #[test]
-fn a_dry_run_says_how_trees_are_copied_and_whether_others_can_commit() {
+fn a_dry_run_of_copy_says_how_tables_are_copied_and_whether_other_processes_can_commit() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -102,7 +102,7 @@ left out: index by_day
 }
 
 #[test]
-fn an_existing_file_is_replaced_only_when_asked() {
+fn copy_replaces_an_existing_file_only_on_request() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -147,7 +147,7 @@ fn an_impossible_copy_is_an_error_that_leaves_no_file() {
 }
 
 #[test]
-fn a_selection_that_breaks_something_names_it_and_the_flag_that_allows_it() {
+fn an_error_names_the_views_and_foreign_keys_that_a_selection_breaks_and_the_flag_force() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -170,7 +170,7 @@ hint: leave these out, too, or copy all the same (--force)
 }
 
 #[test]
-fn left_out_rows_and_those_that_refer_to_them_are_counted() {
+fn copy_counts_the_rows_left_out_and_the_rows_that_refer_to_them() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -223,7 +223,7 @@ Copied 1,001 rows of 2 tables and 1 index to few.db: [..] in [..]s ([..] rows/s)
 }
 
 #[test]
-fn with_auto_vacuum_roots_are_unknown_and_interior_pages_are_not_first() {
+fn a_copy_with_auto_vacuum_refuses_interior_first_and_reports_no_root_pages() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -278,7 +278,7 @@ fn a_copy_in_place_shrinks_the_file_and_keeps_its_content() {
 }
 
 #[test]
-fn a_copy_for_a_purpose_says_which_settings_it_has() {
+fn the_report_of_a_copy_for_a_purpose_lists_the_chosen_settings() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -365,7 +365,7 @@ Copied 2,002 rows of 2 tables and 1 index to safe.db: [..] (source: [..]) in [..
 }
 
 #[test]
-fn undeclared_references_to_masked_keys_and_masked_values_in_other_columns_name_flags() {
+fn errors_about_undeclared_references_and_masked_values_elsewhere_name_the_flags_that_help() {
     let folder = folder();
     let folder = folder.path();
     let sql = "CREATE TABLE book (id INTEGER PRIMARY KEY, writer TEXT); CREATE TABLE loan (book_id INT, line TEXT);

@@ -20,7 +20,7 @@ fn with(sql: &str, args: &str) -> Transcript {
 const ONE: &str = "CREATE TABLE one (a INTEGER, b TEXT DEFAULT 'none'); INSERT INTO one VALUES (0, 'old')";
 
 #[test]
-fn a_table_is_added_to_a_database_without_a_flag() {
+fn a_load_adds_a_new_table_to_an_existing_database_without_a_flag() {
     with("CREATE TABLE old (a); INSERT INTO old VALUES (1)", "load x.db one.csv more.csv --primary-key a")
         .succeeds()
         .says("Loaded 2 rows into x.db, now [..], in [..] ([..] rows/s)\n[..]\n[..]")
@@ -33,7 +33,7 @@ fn a_table_is_added_to_a_database_without_a_flag() {
 }
 
 #[test]
-fn an_empty_file_is_an_empty_database() {
+fn a_target_of_zero_bytes_is_used_as_an_empty_database() {
     for args in ["load x.db one.csv", "load x.db one.csv --append"] {
         sqluice(args)
             .file("x.db", "")
@@ -48,7 +48,7 @@ fn an_empty_file_is_an_empty_database() {
 }
 
 #[test]
-fn an_existing_table_is_an_error_that_names_the_flags() {
+fn a_load_into_an_existing_table_without_a_flag_is_an_error_that_names_the_flags() {
     let error = "\
 error: x.db already has a table one
 
@@ -61,7 +61,7 @@ hint: --append adds to its rows, --replace-table replaces them, --upsert KEYS ch
 }
 
 #[test]
-fn rows_are_added_to_a_table() {
+fn the_flag_append_adds_rows_to_an_existing_table() {
     with(ONE, "load x.db one.csv --append")
         .succeeds()
         .says("Loaded 1 row into x.db, now [..], in [..] ([..] rows/s)\none: a INTEGER, b TEXT")
@@ -73,7 +73,7 @@ fn rows_are_added_to_a_table() {
 }
 
 #[test]
-fn rows_are_added_to_full_text_tables_that_no_trigger_adds_them_to() {
+fn a_full_text_table_without_triggers_gets_rows_only_if_a_flag_names_the_table() {
     let sql = format!("{ONE}; CREATE VIRTUAL TABLE f USING fts5(b, content=one)");
     let found = "SELECT rowid FROM f WHERE f MATCH '2'";
     with(&sql, "load x.db one.csv --append").succeeds().holds(found, "");
@@ -85,7 +85,7 @@ fn rows_are_added_to_full_text_tables_that_no_trigger_adds_them_to() {
 }
 
 #[test]
-fn a_missing_column_takes_its_default_and_an_unknown_one_is_an_error_unless_it_is_added() {
+fn a_missing_column_takes_its_default_and_an_unknown_column_is_an_error_or_added_on_request() {
     let csv = "c,a\nx,5\n";
     let with = |args: &str| with(ONE, &format!("load x.db c.csv -t one --append {args}")).file("c.csv", csv);
     with("--columns a").succeeds().holds("SELECT * FROM one", "0|'old'\n5|'none'");
@@ -114,7 +114,7 @@ fn a_default_that_is_no_constant_is_computed_by_sqlite() {
 }
 
 #[test]
-fn files_without_a_header_have_the_columns_of_the_table_in_their_order() {
+fn fields_of_a_file_without_a_header_go_into_the_columns_of_the_table_in_order() {
     let load = |csv: &str| with(ONE, "load x.db n.csv -t one --no-header --append").file("n.csv", csv);
     load("5,five\n").succeeds().holds("SELECT * FROM one", "0|'old'\n5|'five'");
     load("5\n").fails(
@@ -127,7 +127,7 @@ hint: --columns names the columns of a file without a header, in their order",
 }
 
 #[test]
-fn the_rows_of_a_table_are_replaced_and_the_rest_of_it_stays() {
+fn the_flag_replace_table_replaces_the_rows_and_keeps_indexes_and_triggers() {
     let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER); INSERT INTO one VALUES (1, 1), (9, 9);
                CREATE INDEX i ON one (b); CREATE TABLE log (gone);
                CREATE TRIGGER t AFTER DELETE ON one BEGIN INSERT INTO log VALUES (old.a); END;";
@@ -143,7 +143,7 @@ fn the_rows_of_a_table_are_replaced_and_the_rest_of_it_stays() {
 }
 
 #[test]
-fn rows_with_the_same_key_are_changed_in_the_columns_that_the_file_has() {
+fn the_flag_upsert_updates_the_columns_of_the_file_in_rows_with_the_same_key() {
     let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER, c); INSERT INTO one VALUES (1, 1, 'stays'), (9, 9, 9)";
     with(sql, "load x.db one.csv --upsert A")
         .succeeds()
@@ -207,7 +207,7 @@ hint: [..]",
 }
 
 #[test]
-fn rows_are_counted_in_every_mode_of_conflicts() {
+fn the_report_counts_added_ignored_updated_and_replaced_rows() {
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)";
     let file = "a,b\n2,9\n4,9\n3,9\n4,10\n";
     for (flags, rows, ignored, updated, replaced, left) in [
@@ -251,7 +251,7 @@ fn a_new_table_whose_name_resembles_an_existing_one_has_a_note() {
 }
 
 #[test]
-fn triggers_fire_checks_hold_and_columns_are_computed() {
+fn a_load_fires_triggers_enforces_checks_and_computes_generated_columns() {
     let sql =
         "CREATE TABLE one (a INTEGER CHECK (a < 5), b INTEGER, c AS (a + b) STORED); CREATE TABLE log (a);
                CREATE TRIGGER t AFTER INSERT ON one BEGIN INSERT INTO log VALUES (new.c); END;";
@@ -301,7 +301,7 @@ fn an_error_about_used_up_rowids_does_not_mention_a_full_disk() {
 }
 
 #[test]
-fn foreign_keys_of_a_new_table_may_name_existing_rows() {
+fn foreign_keys_of_a_new_table_may_refer_to_existing_rows() {
     let sql = "CREATE TABLE p (k INTEGER PRIMARY KEY); INSERT INTO p VALUES (2)";
     let load = |column: &str| {
         with(sql, "load x.db one.csv --schema s.sql --foreign-keys").file(
@@ -388,7 +388,7 @@ hint: load into another table, and copy its rows with the application whose func
 }
 
 #[test]
-fn a_schema_of_a_newer_format_is_refused() {
+fn a_database_with_an_unknown_schema_format_is_refused() {
     let transcript = with(ONE, "load x.db one.csv --append");
     let path = transcript.folder().join("x.db");
     let mut bytes = fs::read(&path).unwrap();
@@ -398,7 +398,7 @@ fn a_schema_of_a_newer_format_is_refused() {
 }
 
 #[test]
-fn the_plan_for_an_existing_database_has_its_growth_and_write_paths() {
+fn the_plan_for_an_existing_database_shows_the_growth_and_the_write_paths() {
     let sql = "PRAGMA journal_mode = wal; CREATE TABLE one (a INTEGER, b); CREATE INDEX i ON one (b);
                INSERT INTO one VALUES (1, 1)";
     with(sql, "load x.db one.csv more.csv --append --dry-run -j 1").succeeds().says("").prints(
@@ -425,7 +425,7 @@ CREATE TABLE \"more\" (
 }
 
 #[test]
-fn a_report_has_the_journal_mode_and_the_write_paths() {
+fn the_report_has_the_journal_modes_and_the_write_path_of_each_table() {
     for mode in ["delete", "wal"] {
         let sql = format!("PRAGMA journal_mode = {mode}; CREATE TABLE one (a INTEGER, b INTEGER)");
         let done = with(&sql, "load x.db one.csv --append --json").succeeds();

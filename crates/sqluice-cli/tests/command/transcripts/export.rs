@@ -16,7 +16,7 @@ fn shop(folder: &Path) {
 }
 
 #[test]
-fn a_table_becomes_a_file_and_the_report_says_so() {
+fn an_exported_table_has_its_rows_in_the_file_and_the_report_counts_them() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -43,7 +43,7 @@ note: all/item.ndjson: 1 value of column code became NULL
 }
 
 #[test]
-fn a_dry_run_says_how_rows_are_read_and_whether_others_can_commit() {
+fn a_dry_run_of_export_says_how_rows_are_read_and_whether_other_processes_can_commit() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -63,7 +63,7 @@ table item to item.parquet (Parquet), read by pages, on all cores
 }
 
 #[test]
-fn refused_exports_leave_no_file_and_name_flags() {
+fn a_refused_export_leaves_no_file_and_the_error_names_the_flag_that_helps() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -99,7 +99,7 @@ fn refused_exports_leave_no_file_and_name_flags() {
 }
 
 #[test]
-fn a_database_becomes_a_file_of_statements() {
+fn a_database_is_exported_as_a_file_of_sql_statements() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -146,7 +146,7 @@ COMMIT;
 }
 
 #[test]
-fn standard_output_takes_rows_and_may_be_closed() {
+fn an_export_to_standard_output_succeeds_when_the_reader_closes_the_pipe() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "300k")).ok();

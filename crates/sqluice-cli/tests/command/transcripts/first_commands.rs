@@ -61,7 +61,7 @@ fn a_command_line_of_files_alone_changes_no_existing_database() {
 }
 
 #[test]
-fn commands_of_other_tools_lead_to_those_of_this_one() {
+fn commands_of_other_tools_are_answered_with_the_equivalent_command() {
     is_corrected("import new.db orders.csv", "sqluice load new.db orders.csv");
     is_corrected("import orders.csv new.db --csv", "sqluice load new.db orders.csv --format csv");
     is_corrected("insert new.db orders.csv", "sqluice load new.db orders.csv");
@@ -93,7 +93,7 @@ fn mistyped_commands_are_corrected() {
 }
 
 #[test]
-fn words_in_another_order_are_corrected() {
+fn the_hint_corrects_misplaced_arguments_and_missing_flags() {
     is_corrected("load orders.csv new.db", "sqluice load new.db orders.csv");
     is_corrected("load orders.csv shop.db -t t", "sqluice load shop.db orders.csv -t t");
     is_corrected("export shop.db orders o.csv", "sqluice export shop.db orders --to o.csv");
@@ -102,7 +102,7 @@ fn words_in_another_order_are_corrected() {
 }
 
 #[test]
-fn a_database_that_is_not_named_is_named_after_the_file() {
+fn the_hint_for_a_load_without_a_database_names_one_after_the_file() {
     is_corrected("load orders.csv", "sqluice load orders.db orders.csv");
     is_corrected("import orders.csv -t t", "sqluice load orders.db orders.csv -t t");
 }
@@ -143,7 +143,7 @@ fn the_hint_for_standard_input_names_a_database_and_a_table() {
 }
 
 #[test]
-fn a_file_whose_name_has_spaces_is_quoted() {
+fn the_hint_quotes_a_file_name_with_spaces_that_became_several_arguments() {
     let named = ("my new orders.csv", ONE_ROW.1);
     fails(
         &[named],
@@ -154,7 +154,7 @@ fn a_file_whose_name_has_spaces_is_quoted() {
 }
 
 #[test]
-fn several_databases_alone_are_not_guessed_at() {
+fn several_databases_without_a_command_are_an_error_that_suggests_merge() {
     let two = sqluice("load a.db orders.csv").file(ORDERS.0, ORDERS.1).succeeds();
     let two = two.then("copy a.db b.db").succeeds();
     let refused = two.then("a.db b.db").exits(2).says(
@@ -164,7 +164,7 @@ fn several_databases_alone_are_not_guessed_at() {
 }
 
 #[test]
-fn secrets_of_urls_are_not_printed() {
+fn hints_do_not_print_secrets_of_urls() {
     let refused = sqluice("import x.db http://ann:secret@localhost:1/x.csv?token=secret").exits(2);
     refused.says(
         "error: sqluice has no command import\n\nhint: sqluice load x.db 'http://...@localhost:1/x.csv?...'",
@@ -172,7 +172,7 @@ fn secrets_of_urls_are_not_printed() {
 }
 
 #[test]
-fn help_about_a_word_lists_the_paragraphs_and_flags_of_all_commands() {
+fn help_about_a_word_finds_commands_and_flags() {
     for (args, said) in [
         ("--help load", "Usage: sqluice load"),
         ("-h export", "Usage: sqluice export"),
@@ -187,7 +187,7 @@ fn help_about_a_word_lists_the_paragraphs_and_flags_of_all_commands() {
 }
 
 #[test]
-fn the_suggested_command_line_is_the_hint_in_json() {
+fn the_error_in_json_has_the_suggested_command_line_as_its_hint() {
     let refused = sqluice("import new.db orders.csv --json").exits(2);
     let report: serde_json::Value = serde_json::from_str(&refused.ran.stdout).unwrap();
     assert_eq!(report["error"]["hint"], "sqluice load new.db orders.csv --json");
@@ -202,6 +202,6 @@ fn commands_such_as_anonymize_do_not_suggest_a_copy_without_a_mask() {
 }
 
 #[test]
-fn files_alone_with_json_print_the_report_and_nothing_else() {
+fn a_command_line_of_files_alone_with_json_prints_nothing_but_the_report() {
     sqluice("orders.csv --json").file(ORDERS.0, ORDERS.1).succeeds().says("");
 }

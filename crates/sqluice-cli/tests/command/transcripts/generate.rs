@@ -38,7 +38,7 @@ fn row_counts_may_have_underscores_exponents_and_suffixes() {
 }
 
 #[test]
-fn rows_of_a_preset_follow_from_those_of_its_main_table() {
+fn the_row_count_of_a_presets_main_table_determines_the_other_row_counts() {
     let rows = |flags: &[&str]| {
         let ran =
             run(Path::new("/"), [&["generate", "--discard", "--json", "--preset", "shop"], flags].concat());
@@ -51,7 +51,7 @@ fn rows_of_a_preset_follow_from_those_of_its_main_table() {
 }
 
 #[test]
-fn the_preset_tpch_has_a_plan_and_makes_its_tables() {
+fn the_preset_tpch_prints_its_plan_and_makes_its_tables() {
     let folder = folder();
     let folder = folder.path();
     let args = ["generate", "x.db", "--preset", "tpch", "--scale", "0.01"];
@@ -69,7 +69,7 @@ fn the_preset_tpch_has_a_plan_and_makes_its_tables() {
 }
 
 #[test]
-fn all_eight_page_sizes_and_no_other_are_taken() {
+fn all_eight_page_sizes_of_sqlite_and_no_others_are_accepted() {
     let folder = folder();
     for page_bytes in [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536] {
         let size = page_bytes.to_string();
@@ -97,7 +97,7 @@ fn all_eight_page_sizes_and_no_other_are_taken() {
 }
 
 #[test]
-fn the_checksums_of_discard_generate_and_check_are_equal() {
+fn discarded_written_and_checked_databases_have_the_same_checksum() {
     let folder = folder();
     let folder = folder.path();
     let schema =
@@ -123,7 +123,7 @@ fn the_checksums_of_discard_generate_and_check_are_equal() {
 }
 
 #[test]
-fn keys_and_indexes_of_a_schema_are_made() {
+fn generate_creates_the_keys_and_indexes_of_a_schema() {
     let folder = folder();
     let folder = folder.path();
     let schema = "CREATE TABLE a (i INTEGER PRIMARY KEY, -- gen: int(-1000000000000, 1000000000000)
@@ -143,7 +143,7 @@ fn keys_and_indexes_of_a_schema_are_made() {
 }
 
 #[test]
-fn repeated_keys_are_reported() {
+fn repeated_keys_of_generated_rows_are_reported() {
     let folder = folder();
     fs::write(folder.path().join("s.sql"), "CREATE TABLE t (a INT UNIQUE -- gen: int(1, 2)\n)").unwrap();
     let ran = run(folder.path(), ["generate", "x.db", "s.sql", "--rows", "3"]);
@@ -176,7 +176,7 @@ fn a_preview_shows_the_rows_of_a_real_run_and_writes_nothing() {
 }
 
 #[test]
-fn rows_of_a_table_follow_from_those_of_its_parent() {
+fn the_row_count_of_a_table_follows_from_the_row_count_of_its_parent_table() {
     for (rows, expected) in [
         ("-n customer=5", "5 15"),
         ("-n customer=4 -n orders=2.5x", "4 10"),
@@ -212,7 +212,7 @@ fn rows_of_a_table_follow_from_those_of_its_parent() {
 }
 
 #[test]
-fn the_merged_parts_of_a_table_are_the_table_of_a_single_run() {
+fn merged_parts_of_a_generated_database_equal_the_database_of_a_single_run() {
     let schema = "CREATE TABLE a (id INTEGER PRIMARY KEY, email TEXT UNIQUE, n INT /* gen: permutation(1, 1000) */);
         CREATE TABLE b (a REFERENCES a, t TEXT, at TEXT /* gen: ascending(date('2020-01-01', '2024-12-31')) */);";
     let folder = folder();
@@ -255,7 +255,7 @@ fn the_merged_parts_of_a_table_are_the_table_of_a_single_run() {
 }
 
 #[test]
-fn mistakes_in_a_comment_say_where_what_was_expected_and_the_nearest_name() {
+fn an_error_in_a_generator_comment_names_its_place_and_what_was_expected() {
     for (comment, column, expected) in [
         ("int(1, 2", 19, "expected `,` or `)`, found the end of the comment"),
         ("emial()", 11, "no function is called `emial`\n\nhint: did you mean email()? There are: [..]"),
@@ -316,7 +316,7 @@ fn mistakes_in_a_comment_say_where_what_was_expected_and_the_nearest_name() {
 }
 
 #[test]
-fn more_rows_than_values_are_refused_before_anything_is_written() {
+fn generate_refuses_more_rows_than_a_unique_column_has_values() {
     fails(
         &[("s.sql", "CREATE TABLE t (a CHAR(1) PRIMARY KEY);")],
         "generate x.db s.sql -n 65",

@@ -72,7 +72,7 @@ fn help(columns: usize, args: &[&str]) -> String {
 }
 
 #[test]
-fn without_arguments_examples_are_shown() {
+fn the_command_without_arguments_prints_examples() {
     let ran = run(Path::new("/"), [""; 0]);
     assert_eq!((ran.code(), &*ran.stdout), (Some(2), ""), "{ran:?}");
     let examples = ran.stderr.lines().filter(|line| line.starts_with("  sqluice "));
@@ -104,7 +104,7 @@ fn the_help_of_every_flag_of_load_states_the_default() {
 }
 
 #[test]
-fn a_short_help_fits_on_a_screen() {
+fn the_short_help_of_a_command_has_at_most_40_lines() {
     for verb in VERBS {
         let lines = help(100, &[verb, "-h"]).lines().count();
         assert!(lines <= 40, "{verb} -h has {lines} lines");
@@ -140,7 +140,7 @@ fn the_flags_of_long_help_are_grouped_by_task() {
 }
 
 #[test]
-fn help_is_coloured_when_requested_and_loses_nothing_without() {
+fn help_without_colour_has_the_same_text_as_coloured_help() {
     let coloured = help(100, &["load", "-h", "--color", "always"]);
     assert!(coloured.contains("\x1b[1m\x1b[32mExamples:\x1b[0m\n"), "{coloured:?}");
     let mut plain = coloured;
@@ -216,7 +216,7 @@ fn completed(folder: &Path, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn completions_know_verbs_flags_and_their_values() {
+fn completions_offer_commands_flags_and_values_of_flags() {
     let folder = folder();
     let completed = |words: &[&str]| completed(folder.path(), words);
     let verbs = completed(&["sqluice", ""]);
@@ -231,7 +231,7 @@ fn completions_know_verbs_flags_and_their_values() {
 }
 
 #[test]
-fn completions_know_the_tables_of_the_database_on_the_line() {
+fn completions_offer_the_tables_of_the_database_on_the_command_line() {
     let folder = folder();
     let db = rusqlite::Connection::open(folder.path().join("shop.db")).unwrap();
     db.execute_batch("CREATE TABLE orders(a); CREATE TABLE \"old orders\"(a); CREATE VIEW open AS SELECT 1;")
@@ -246,7 +246,7 @@ fn completions_know_the_tables_of_the_database_on_the_line() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn bash_completes_a_line_with_the_script() {
+fn the_completion_script_completes_a_table_name_in_bash() {
     let folder = folder();
     let script = run(folder.path(), ["completions", "bash"]).ok().stdout;
     fs::write(folder.path().join("script"), script).unwrap();

@@ -42,7 +42,7 @@ Created 2 indexes in x.db: 13,341 entries in [..]s ([..] entries/s)
 }
 
 #[test]
-fn a_dry_run_prints_the_write_path_of_each_index_and_why() {
+fn a_dry_run_of_index_prints_the_write_path_of_each_index_and_the_reason() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "100")).ok();
@@ -70,7 +70,7 @@ CREATE INDEX b ON user (date(age));";
 }
 
 #[test]
-fn contradictory_arguments_of_index_are_wrong_usage() {
+fn invalid_arguments_of_index_are_refused() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "100")).ok();
@@ -89,7 +89,7 @@ fn contradictory_arguments_of_index_are_wrong_usage() {
 }
 
 #[test]
-fn a_full_text_index_is_created_beside_others_and_named() {
+fn a_full_text_index_is_created_together_with_another_index_or_under_a_given_name() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "10k")).ok();

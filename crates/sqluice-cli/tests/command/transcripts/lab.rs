@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{end, folder, run, send, start};
 
 #[test]
-fn the_list_names_every_experiment_and_question_once_a_line() {
+fn the_list_of_the_lab_has_one_name_in_each_line() {
     let list = run("/".as_ref(), ["lab", "--list"]).ok().stdout;
     let names: Vec<&str> = list.lines().collect();
     assert_eq!((names.len(), names.first(), names.last()), (29, Some(&"insert-method"), Some(&"wal-normal")));
@@ -15,7 +15,7 @@ fn the_list_names_every_experiment_and_question_once_a_line() {
 }
 
 #[test]
-fn an_experiment_is_a_table_with_the_published_figure_beside_the_measured_one() {
+fn the_table_of_an_experiment_has_the_published_figures_in_its_last_column() {
     let folder = folder();
     let ran = run(folder.path(), ["lab", "transaction", "--scale", "tiny"]).ok();
     assert!(
@@ -32,7 +32,7 @@ fn an_experiment_is_a_table_with_the_published_figure_beside_the_measured_one() 
 }
 
 #[test]
-fn the_record_is_json_and_can_be_compared_with_the_next() {
+fn a_lab_run_is_recorded_as_json_and_compared_with_a_later_run() {
     let folder = folder();
     let lab =
         ["lab", "booleans", "--scale", "tiny", "--runs", "2", "--warmup", "1", "--export-json", "a.json"];
@@ -52,7 +52,7 @@ fn the_record_is_json_and_can_be_compared_with_the_next() {
 }
 
 #[test]
-fn wrong_usage_is_reported_before_anything_is_measured() {
+fn lab_reports_wrong_usage_before_anything_is_measured() {
     let folder = folder();
     let failed = |args: &[&str], code, says: &str| {
         run(folder.path(), ["lab"].iter().chain(args)).failed(code, says);

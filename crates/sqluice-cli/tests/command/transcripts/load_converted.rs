@@ -43,7 +43,7 @@ fn flags_convert_dates_booleans_and_numbers() {
 }
 
 #[test]
-fn a_value_that_does_not_match_is_a_bad_row() {
+fn a_value_that_does_not_match_its_conversion_is_a_bad_row() {
     load("--date d=%d.%m.%Y", "n;d\n1;29.02.2023\n").fails(
         1,
         "error: t.csv:2:3: '29.02.2023' in column d is not a date of the format %d.%m.%Y: that month has no such day",
@@ -68,7 +68,7 @@ fn a_value_that_does_not_match_is_a_bad_row() {
 }
 
 #[test]
-fn conversions_that_make_no_sense_are_refused_before_anything_is_read() {
+fn invalid_conversions_are_refused_before_anything_is_read() {
     let csv = "placed,b\n1,2\n";
     load("--date placed=%d.%m.%Q", csv).fails(
         2,
@@ -109,7 +109,7 @@ fn conversions_that_make_no_sense_are_refused_before_anything_is_read() {
 }
 
 #[test]
-fn help_lists_the_directives_of_a_format() {
+fn the_help_of_load_lists_the_directives_of_date_formats() {
     let help = run(Path::new("/"), ["load", "--help"]).ok().stdout;
     let words: Vec<&str> = help.split_whitespace().collect();
     let directives: Vec<&str> = sqluice::convert::DIRECTIVES.split_whitespace().collect();

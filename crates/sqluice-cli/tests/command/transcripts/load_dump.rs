@@ -72,7 +72,7 @@ fn a_dump_of_sqlite_makes_its_tables_and_runs_its_statements() {
 }
 
 #[test]
-fn a_dump_of_mysql_says_what_is_left_out() {
+fn a_load_of_a_mysql_dump_lists_what_is_left_out() {
     load(MYSQL, "")
         .succeeds()
         .says(
@@ -104,7 +104,7 @@ fn a_dump_on_standard_input_needs_no_name() {
 }
 
 #[test]
-fn data_of_copy_statements_become_rows() {
+fn the_data_of_copy_statements_in_a_postgresql_dump_become_rows() {
     load(POSTGRES, "")
         .succeeds()
         .says("Loaded 2 rows into x.db: [..]\nread dump.sql: sql of PostgreSQL\nt: id INTEGER, at TEXT, ok INTEGER")
@@ -135,7 +135,7 @@ fn the_report_of_a_dump_has_its_tables_and_its_format() {
 }
 
 #[test]
-fn named_tables_of_a_dump_are_loaded_alone() {
+fn the_flag_table_loads_only_the_named_tables_of_a_dump() {
     load(SHOP, "--table orders")
         .succeeds()
         .says(
@@ -165,7 +165,7 @@ fn named_tables_of_a_dump_are_loaded_alone() {
 }
 
 #[test]
-fn a_database_of_a_dump_is_chosen_by_its_name() {
+fn the_flag_database_chooses_a_database_of_a_dump() {
     load(TWO, "").fails(
         2,
         "error: dump.sql: the dump has 2 databases with tables: one, two\n\nhint: choose one: --database one\n\

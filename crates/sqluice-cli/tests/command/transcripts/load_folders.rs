@@ -83,13 +83,13 @@ fn the_report_in_json_lists_what_is_left_out() {
 }
 
 #[test]
-fn a_folder_fills_the_table_that_is_named() {
+fn the_files_of_a_folder_fill_one_table_or_are_named_after_their_paths_on_request() {
     with_folder("load x.db d --table t").succeeds().holds("SELECT count(*) FROM t", "3");
     with_folder("load x.db d --name-from path").succeeds().holds("SELECT * FROM \"2025_x\"", "1|2");
 }
 
 #[test]
-fn a_folder_without_anything_to_load_is_refused() {
+fn folders_and_archives_without_loadable_files_are_refused() {
     let hint = "\n\nhint: of folders and archives, files with the extension of a format are loaded; name any other \
                 file to load it";
     let says = |left: &str| format!("error: there is no file to load\nleft out: {left}{hint}");
@@ -103,7 +103,7 @@ fn a_folder_without_anything_to_load_is_refused() {
 }
 
 #[test]
-fn an_archive_makes_a_table_of_each_member() {
+fn an_archive_makes_a_table_of_each_loadable_member() {
     for (name, bytes) in [
         ("feed.zip", zip(&members())),
         ("feed.tar", tar(&members())),
@@ -141,7 +141,7 @@ fn an_archive_makes_a_table_of_each_member() {
 }
 
 #[test]
-fn members_that_are_bad_are_named_and_skipped_on_request() {
+fn bad_archive_members_are_named_and_skipped_on_request() {
     let archive = || zip_with_flags(&[("a.csv", TABLE.as_bytes(), 0), ("b.csv", TABLE.as_bytes(), 1)]);
     sqluice("load x.db d.zip").file("d.zip", archive()).fails(
         1,
@@ -158,7 +158,7 @@ fn members_that_are_bad_are_named_and_skipped_on_request() {
 }
 
 #[test]
-fn members_that_do_not_exist_are_named() {
+fn archives_and_members_that_do_not_exist_are_named() {
     let with = |args: &str| sqluice(args).file("d.zip", zip(&members()));
     with("load x.db d.zip/order.csv")
         .fails(1, "error: d.zip has no file order.csv\n\nhint: did you mean orders.csv?[..]");
@@ -167,7 +167,7 @@ fn members_that_do_not_exist_are_named() {
 }
 
 #[test]
-fn databases_and_other_inputs_that_need_a_file_are_refused_in_an_archive() {
+fn databases_and_archives_within_an_archive_are_refused() {
     let made = sqluice("load shop.db one.csv").file("one.csv", TABLE).succeeds();
     let database = std::fs::read(made.folder().join("shop.db")).unwrap();
     for (name, bytes, extract) in [
@@ -190,7 +190,7 @@ fn databases_and_other_inputs_that_need_a_file_are_refused_in_an_archive() {
 }
 
 #[test]
-fn a_dump_in_an_archive_is_loaded_when_it_is_named() {
+fn a_dump_in_an_archive_is_loaded_only_if_its_name_is_given() {
     let dump = "CREATE TABLE t (a INTEGER);\nINSERT INTO t VALUES (7);\n";
     let archive = zip(&[("a.csv", TABLE), ("all.sql", dump)]);
     sqluice("load x.db d.zip/all.sql").file("d.zip", &archive).succeeds().holds("SELECT a FROM t", "7");
@@ -203,6 +203,6 @@ fn a_dump_in_an_archive_is_loaded_when_it_is_named() {
 }
 
 #[test]
-fn the_archive_to_load_can_not_be_the_target() {
+fn a_loaded_archive_cannot_be_the_target() {
     sqluice("load d.zip d.zip --overwrite").file("d.zip", zip(&members())).exits(2);
 }

@@ -41,7 +41,7 @@ fn zstd(content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn delimiters_are_recognised_or_named() {
+fn delimiters_are_recognised_or_given_by_a_flag() {
     for delimiter in [",", "\t", ";", "|"] {
         holds("", format!("a{delimiter}b\n1{delimiter}x\n2{delimiter}y\n"), "1|'x'\n2|'y'");
     }
@@ -66,7 +66,7 @@ fn delimiters_are_recognised_or_named() {
 }
 
 #[test]
-fn quotes_are_recognised_or_named() {
+fn quotes_are_recognised_or_given_by_a_flag() {
     holds("", "a,b\n\"1,\"\"x\"\"\",2\n", "'1,\"x\"'|2");
     holds("--quote '\"'", "a,b\n'1',\"2\"\n", "''1''|2");
     sqluice("load x.db t.csv --quote ~")
@@ -79,7 +79,7 @@ fn quotes_are_recognised_or_named() {
 }
 
 #[test]
-fn an_escape_makes_the_next_character_stand_for_itself() {
+fn an_escape_character_makes_the_next_character_text() {
     holds("--escape \\", "a,b\n\"1\\\"x\\\\\",2\n", "'1\"x\\'|2");
     let outfile = "id\tname\tnote\n1\tann\\\tb\t\\N\n2\tb\\\\ob\tx\\\ny\n3\t\"q\t\\n\n";
     let rows = "1|'ann\tb'|NULL\n2|'b\\ob'|'x\ny'\n3|'\"q'|'\n'";
@@ -92,7 +92,7 @@ fn an_escape_makes_the_next_character_stand_for_itself() {
 }
 
 #[test]
-fn delimiters_at_line_ends_padding_and_files_in_one_file_are_noted() {
+fn trailing_delimiters_and_a_repeated_header_are_skipped_and_reported() {
     load("", "id,name\n1,Ann,\n2,Bob,\n")
         .succeeds()
         .says(
@@ -112,7 +112,7 @@ fn delimiters_at_line_ends_padding_and_files_in_one_file_are_noted() {
 }
 
 #[test]
-fn the_first_record_is_a_header_or_a_row() {
+fn the_first_record_is_recognised_or_declared_as_header_or_row() {
     holds("", "a,b\n1,2\n", "1|2");
     holds("--header", "1,2\n3,4\n", "3|4");
     holds("--no-header", "a,b\n1,2\n", "'a'|'b'\n'1'|'2'");
@@ -132,7 +132,7 @@ fn the_first_record_is_a_header_or_a_row() {
 }
 
 #[test]
-fn lines_at_the_start_and_comments_are_skipped() {
+fn the_flags_skip_lines_and_comment_skip_lines() {
     holds("--skip-lines 2", "a report\n\"of 2024\na,b\n1,2\n", "1|2");
     holds("--comment #", "# a,b,c\na,b\n1,2\n#3\n\"#4\",5\n", "'1'|2\n'#4'|5");
     holds("", "a,b\n#3,4\n", "'#3'|4");
@@ -154,7 +154,7 @@ fn empty_fields_and_the_tokens_of_null_are_read_as_null() {
 }
 
 #[test]
-fn missing_fields_are_null_on_request() {
+fn the_flag_pad_fills_missing_fields_with_null() {
     let content = "a,b,c\n1\n2,3\n4,5,6\n";
     load("", content).fails(
         1,
@@ -187,7 +187,7 @@ fn missing_fields_are_null_on_request() {
 }
 
 #[test]
-fn a_quote_inside_an_unquoted_field_is_a_fault_on_request() {
+fn a_quote_inside_an_unquoted_field_is_an_error_with_strict_quotes() {
     let content = "a,b\n1,x\"y\n2,\"x\"\"y\"\n";
     holds("", content, "1|'x\"y'\n2|'x\"y'");
     load("--strict-quotes", content).fails(
@@ -208,7 +208,7 @@ fn a_quote_inside_an_unquoted_field_is_a_fault_on_request() {
 }
 
 #[test]
-fn characters_that_clash_are_refused() {
+fn the_delimiter_must_differ_from_the_quote_and_the_comment_character() {
     for (flags, stderr) in [
         (
             "-d , --quote ,",
@@ -224,7 +224,7 @@ fn characters_that_clash_are_refused() {
 }
 
 #[test]
-fn a_byte_order_mark_decides_the_encoding() {
+fn a_byte_order_mark_determines_the_encoding() {
     let text = "a,b\n1,€\n";
     let utf16 = |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
         "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(bytes).collect()
@@ -241,7 +241,7 @@ fn a_byte_order_mark_decides_the_encoding() {
 }
 
 #[test]
-fn an_encoding_is_named() {
+fn a_flag_names_the_encoding_and_an_unknown_name_is_refused() {
     holds("-E windows-1252", b"a,b\n1,\x80\xe4\n", "1|'€ä'");
     holds("--encoding latin1", b"a,b\n1,\xe4\n", "1|'ä'");
     let utf16: Vec<u8> = "a,b\n1,ä\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -255,7 +255,7 @@ fn an_encoding_is_named() {
 }
 
 #[test]
-fn a_text_of_utf_8_that_is_read_in_another_encoding_has_a_note() {
+fn valid_utf8_text_that_is_read_in_another_encoding_is_noted() {
     let content = "a,b\n1,x\n2,café\n";
     let note = "note: t.csv: the text is read as [..], but it is also valid UTF-8, where \"[..]\" is \"é\"; --encoding utf-8 reads it so\nLoaded [..]\nt: [..]";
     for encoding in ["windows-1252", "iso-8859-15", "koi8-r", "macintosh"] {
@@ -271,7 +271,7 @@ fn a_text_of_utf_8_that_is_read_in_another_encoding_has_a_note() {
 }
 
 #[test]
-fn no_note_about_the_header_precedes_an_error_of_the_encoding() {
+fn an_encoding_error_is_printed_without_a_note_about_the_header() {
     for content in [&b"Jos\xe9,1\nAnn,2\n"[..], b"Ann,1\nJos\xe9,2\n", b"nam\xe9,n\nAnn,2\nBob,3\n"] {
         load("", content).fails(1, "error: t.csv:[..]: this is not UTF-8: byte 0xe9\n\nhint: [..]\n[..]");
     }
@@ -300,7 +300,7 @@ fn the_last_comment_before_the_rows_names_the_columns() {
 }
 
 #[test]
-fn an_error_in_lines_above_the_table_has_the_number_of_lines_to_skip() {
+fn an_error_in_lines_above_the_table_suggests_how_many_lines_to_skip() {
     let hours: String = (10..60).map(|hour| format!("{hour}:10,{hour}.5,3.0\n")).collect();
     let content =
         format!("Latitude: 45.0,\nmonth,year,\n1,2005,\n2,2006,\n\n3,2007,1,1\ntime,T2m,RH\n{hours}");
@@ -318,7 +318,7 @@ fn an_error_in_lines_above_the_table_has_the_number_of_lines_to_skip() {
 }
 
 #[test]
-fn bytes_that_the_encoding_does_not_have_are_at_their_place() {
+fn bytes_that_are_invalid_in_the_encoding_are_reported_at_their_place() {
     load("", b"a,b\n1,x\n2,caf\xe9\n").fails(
         1,
         "error: t.csv:3:6: this is not UTF-8: byte 0xe9\n\n\
@@ -338,7 +338,7 @@ fn bytes_that_the_encoding_does_not_have_are_at_their_place() {
 }
 
 #[test]
-fn compressed_files_are_read_whatever_they_are_called() {
+fn compressed_files_are_recognised_under_any_name() {
     let text: String = (0..2000).fold("n,text\n".to_owned(), |text, n| text + &format!("{n},row {n}\n"));
     for content in [gzip, zstd, bzip2, xz].map(|pack| pack(text.as_bytes())) {
         for name in ["t.csv", "t.csv.gz", "t.csv.zst", "t.csv.bz2", "t.csv.xz", "t"] {
@@ -374,7 +374,7 @@ fn a_compressed_file_that_ends_early_or_is_damaged_is_refused() {
 }
 
 #[test]
-fn other_compressions_are_refused_with_how_to_read_them() {
+fn the_error_about_an_unsupported_compression_says_how_to_decompress_the_file() {
     for (head, format, remedy) in [
         (&b"\x04\x22\x4d\x18........"[..], "LZ4 data", "decompress it first, for example with lz4 -dk"),
         (b"7z\xbc\xaf\x27\x1c........", "a 7z archive", "extract it, and load the files in it"),
@@ -390,7 +390,7 @@ fn other_compressions_are_refused_with_how_to_read_them() {
 }
 
 #[test]
-fn a_file_without_rows_makes_a_table_and_one_without_a_header_does_not() {
+fn a_file_with_a_header_alone_makes_an_empty_table_and_an_empty_file_is_an_error() {
     load("", "a,b\n")
         .succeeds()
         .says("Loaded 0 rows into x.db: 8.2 kB in [..] (0 rows/s)\nt: a TEXT, b TEXT")
@@ -408,14 +408,14 @@ fn a_file_without_rows_makes_a_table_and_one_without_a_header_does_not() {
 }
 
 #[test]
-fn the_format_tsv_takes_no_delimiter() {
+fn the_format_tsv_cannot_be_combined_with_a_delimiter() {
     sqluice("load x.db t.csv -f tsv -d ,")
         .file("t.csv", "a,b\n1,2\n")
         .fails(2, "error: --format tsv does not take --delimiter\n\nhint: leave one of the two out");
 }
 
 #[test]
-fn json_is_recognised_by_name_or_first_bytes_or_declared_by_format() {
+fn json_is_recognised_by_its_name_or_first_bytes_or_declared_by_the_flag_format() {
     let lines = "{\"a\":1,\"b\":\"x\"}\n{\"b\":\"y\",\"c\":[1]}\n";
     let expected = "1|'x'|NULL\nNULL|'y'|'[1]'";
     for (name, content) in [
@@ -444,7 +444,7 @@ fn json_is_recognised_by_name_or_first_bytes_or_declared_by_format() {
 }
 
 #[test]
-fn a_stray_quote_that_hides_rows_has_a_warning() {
+fn a_stray_quote_that_hides_rows_causes_a_warning() {
     let doubt = "id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n4,Dan,Paris\n5,Eve\",Wien\n6,Fay,Prag\n";
     load("", doubt).succeeds().says(
         "Loaded 3 rows into [..]\nread t.csv: comma, header\nt: id INTEGER, name TEXT, city TEXT\n\
@@ -471,7 +471,7 @@ fn a_stray_quote_that_hides_rows_has_a_warning() {
 }
 
 #[test]
-fn quotes_that_enclose_no_field_are_text() {
+fn quotes_that_do_not_enclose_a_field_are_text() {
     load("", "size,n\n3\" pipe,1\n\"big\" one,2\n\"tiny,3\n")
         .succeeds()
         .says("note: t.csv: quotes are text, as the one in line 3 does not stand around a field; --quote '\"' reads them as quotes\nLoaded 3 rows into [..]\nread t.csv: comma, header, no quote\nt: size TEXT, n INTEGER")
@@ -479,7 +479,7 @@ fn quotes_that_enclose_no_field_are_text() {
 }
 
 #[test]
-fn rows_at_the_end_that_are_empty_are_left_out_of_new_tables() {
+fn empty_rows_at_the_end_of_a_file_are_left_out_of_new_tables() {
     let file = "a,b\n1,x\n,\n2,y\n,\n,\n";
     load("", file)
         .succeeds()
@@ -497,7 +497,7 @@ fn rows_at_the_end_that_are_empty_are_left_out_of_new_tables() {
 }
 
 #[test]
-fn blanks_around_names_are_left_out_and_around_values_on_request() {
+fn blanks_around_column_names_are_removed_and_around_values_only_on_request() {
     let file = "id, full name ,n\n1,  ann , 5\n2,\" bob \",7\n";
     load("", file)
         .succeeds()
@@ -519,7 +519,7 @@ fn values_of_flags_may_begin_with_a_dash_or_contain_commas() {
 }
 
 #[test]
-fn a_line_that_repeats_the_header_is_skipped_if_a_column_has_numbers() {
+fn a_line_that_repeats_the_header_is_skipped_in_a_file_with_a_column_of_numbers() {
     load("", "id,name\n1,x\nid,name\n2,y\n")
         .succeeds()
         .says("Loaded 2 rows into [..]\nread t.csv: comma, header\nt: id INTEGER, name TEXT\nt.csv: line 3 repeats the header and is skipped")

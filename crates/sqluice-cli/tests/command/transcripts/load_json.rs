@@ -9,7 +9,7 @@ fn load(flags: &str, name: &str, content: &[u8]) -> Transcript {
 }
 
 #[test]
-fn objects_may_be_pretty_printed_or_follow_one_another() {
+fn json_objects_may_span_lines_or_follow_one_another_without_a_line_end() {
     for content in [
         "{\n  \"a\": 1,\n  \"b\": [\n    {}\n  ]\n}\n{\n  \"a\": 2,\n  \"b\": \"}\"\n}\n",
         "{\"a\":1,\"b\":[\n    {}\n  ]}{\"a\":2,\"b\":\"}\"}",
@@ -21,14 +21,14 @@ fn objects_may_be_pretty_printed_or_follow_one_another() {
 }
 
 #[test]
-fn a_line_that_is_cut_off_is_one_bad_row() {
+fn an_incomplete_line_of_ndjson_is_one_bad_row() {
     load("--reject bad.csv", "t.json", b"{\"a\":1\n{\"a\":2}\n{\"a\":3}\n")
         .succeeds()
         .holds("SELECT a FROM t", "2\n3");
 }
 
 #[test]
-fn an_array_in_a_document_is_suggested_and_loaded() {
+fn a_note_suggests_the_array_in_a_json_document_and_the_flag_records_loads_it() {
     let geojson =
         br#"{"type":"FeatureCollection","features":[{"id":1,"geometry":{"x":0}},{"id":2,"geometry":null}]}"#;
     load("", "t.geojson", geojson).succeeds().says(

@@ -29,14 +29,14 @@ fn a_primary_key_orders_the_rows_whatever_their_order_in_the_input() {
 }
 
 #[test]
-fn an_empty_key_gets_the_next_rowid_and_is_an_error_for_other_keys() {
+fn an_empty_integer_primary_key_gets_the_next_rowid_and_an_empty_composite_key_is_an_error() {
     let with = |args: &str| sqluice(&format!("load x.db t.csv {args}")).file("t.csv", "id,a\n7,x\n,y\n3,z\n");
     with("--pk id").succeeds().holds("SELECT * FROM t", "3|'z'\n7|'x'\n8|'y'");
     with("--pk id,a").fails(1, "error: t.csv:3:1: NULL in column id, which is NOT NULL");
 }
 
 #[test]
-fn indexes_are_made_and_used() {
+fn requested_indexes_are_created_and_used_by_queries() {
     let done = load("--index area --index 'mail collate nocase, id desc' --unique mail").succeeds();
     let plan = done.found("EXPLAIN QUERY PLAN SELECT * FROM user WHERE area = 'north'");
     assert!(plan.contains("SEARCH user USING INDEX idx_user_area (area=?)"), "{plan}");
@@ -67,7 +67,7 @@ fn a_verbose_load_prints_the_phases_and_the_indexes() {
 }
 
 #[test]
-fn a_printed_plan_has_the_keys_and_indexes_and_is_a_schema() {
+fn a_printed_plan_has_the_keys_and_indexes_and_can_be_used_as_a_schema() {
     let printed = load("--pk id --index 'area desc' --unique mail --dry-run").succeeds().ran.stdout;
     for line in [
         "--   path   sorted: rows may be in any order of id",
@@ -105,14 +105,14 @@ fn rows_with_the_same_key_are_reported_ignored_or_replaced() {
 }
 
 #[test]
-fn analyze_writes_statistics() {
+fn the_flag_analyze_writes_statistics() {
     load("--index area --analyze")
         .succeeds()
         .holds("SELECT tbl, idx, stat FROM sqlite_stat1", "'user'|'idx_user_area'|'3 2'");
 }
 
 #[test]
-fn keys_that_make_no_sense_are_refused() {
+fn invalid_keys_and_indexes_are_refused() {
     load("--without-rowid").fails(
         2,
         "error: the following required arguments were not provided:\n  --primary-key <A,B,...>\n\n\
@@ -135,6 +135,6 @@ fn keys_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn sorted_rows_spill_to_the_folder_of_temp_dir() {
+fn a_load_that_sorts_accepts_the_flag_temp_dir() {
     load("--pk id --temp-dir d").file("d/", "").succeeds().holds("SELECT count(*) FROM user", "3");
 }

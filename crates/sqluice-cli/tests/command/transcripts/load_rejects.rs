@@ -175,14 +175,14 @@ fn a_value_that_its_column_refuses_is_reported_at_its_field() {
 }
 
 #[test]
-fn lossy_accepts_the_conversions_of_sqlite() {
+fn the_flag_lossy_accepts_numbers_that_lose_digits_or_overflow() {
     load("--lossy", "CREATE TABLE t (a INTEGER, b REAL)", b"a,b\n12345678901234567890,1e999\n1,1e-999\n")
         .succeeds()
         .holds("SELECT * FROM t", "1.2345678901234567e19|inf\n1|0.0");
 }
 
 #[test]
-fn a_repeated_rowid_ends_the_load_even_with_reject_while_any_order_is_accepted() {
+fn rowids_may_be_in_any_order_and_a_repeated_rowid_ends_the_load_even_with_a_reject_file() {
     let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a)";
     for flags in ["", "--reject bad.csv"] {
         let sorted = |csv: &[u8], expected: &str| {
@@ -199,7 +199,7 @@ fn a_repeated_rowid_ends_the_load_even_with_reject_while_any_order_is_accepted()
 }
 
 #[test]
-fn all_bad_rows_are_kept_in_the_order_of_the_files() {
+fn the_reject_file_has_all_bad_rows_in_the_order_of_the_files() {
     sqluice("load x.db a.csv b.csv --reject bad.csv --json")
         .file("a.csv", "n,m\n1\n2,3\n4,5,6\n")
         .file("b.csv", "n,m\n7,1\n\"8\",\"9\"x\n9,3\n")
@@ -222,7 +222,7 @@ fn all_bad_rows_are_kept_in_the_order_of_the_files() {
 }
 
 #[test]
-fn the_report_counts_what_was_rejected() {
+fn the_report_counts_the_rejected_rows() {
     let with = |flags: &str| load(&format!("--reject bad.csv {flags}"), "", b"a,b\n1\n2\n3\n4,5\n");
     with("").succeeds().says("Loaded 1 row into x.db: [..]\n3 rows rejected, see bad.csv\n[..]");
     with("-q").succeeds().says("");
@@ -233,7 +233,7 @@ fn the_report_counts_what_was_rejected() {
 }
 
 #[test]
-fn the_reject_file_is_itself_a_file_to_load() {
+fn the_reject_file_can_itself_be_loaded() {
     load("--reject bad.csv", "", b"a,b\n1,x\"\n\"2\ny\n3,\",4\n")
         .succeeds()
         .then("load y.db bad.csv")
@@ -329,7 +329,7 @@ fn a_failed_load_does_not_change_the_reject_file_of_another_load() {
 }
 
 #[test]
-fn overwrite_reject_replaces_the_reject_file_and_not_the_database() {
+fn the_flag_overwrite_reject_replaces_the_reject_file_and_not_the_database() {
     let refused = "error: cannot write the rejected rows to bad.csv\n  caused by: [..]\n\n\
                    hint: name another file, or replace this one: --overwrite-reject";
     for more in ["", "--overwrite"] {

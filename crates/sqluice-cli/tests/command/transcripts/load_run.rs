@@ -18,7 +18,7 @@ fn late_text() -> String {
 }
 
 #[test]
-fn threads_and_memory_change_no_byte() {
+fn threads_and_memory_do_not_change_the_written_bytes() {
     let content: String = (0..50_000).fold("n,t\n".to_owned(), |text, n| text + &format!("{n},row {n}\n"));
     let checksum = |flags: &str| {
         let done = sqluice(&format!("load x.db t.csv --json {flags}")).file("t.csv", &content).succeeds();
@@ -39,7 +39,7 @@ fn threads_and_memory_change_no_byte() {
 }
 
 #[test]
-fn page_size_sets_the_page_size_of_a_new_database() {
+fn the_flag_page_size_sets_the_page_size_of_a_new_database() {
     load("one.csv --page-size 8KiB").succeeds().holds("PRAGMA page_size", "8192");
     load("one.csv --page-size 1000").fails(
         2,
@@ -61,7 +61,7 @@ fn a_pipe_that_must_be_read_twice_is_stored_in_temp_dir() {
 }
 
 #[test]
-fn a_late_value_changes_the_type_of_its_column_and_is_not_lost() {
+fn a_late_value_changes_the_guessed_type_of_its_column_and_is_kept() {
     sqluice("load x.db t.csv").file("t.csv", late_text()).succeeds().holds(
         "SELECT sql FROM sqlite_schema UNION ALL SELECT max(n) FROM t",
         "'CREATE TABLE \"t\" (\n  \"n\" TEXT\n)'\n'x'",
@@ -75,7 +75,7 @@ fn a_late_value_changes_the_type_of_its_column_and_is_not_lost() {
 }
 
 #[test]
-fn a_dry_run_makes_nothing_not_even_a_reject_file() {
+fn a_dry_run_creates_no_file_not_even_a_reject_file() {
     let done = load("one.csv --dry-run --reject bad.csv").succeeds().says("");
     assert_eq!(names(done.folder()), [ONE_ROW.0]);
     let plan = load("one.csv --dry-run --json").succeeds().says("").ran.json();
@@ -87,7 +87,7 @@ fn a_dry_run_makes_nothing_not_even_a_reject_file() {
 }
 
 #[test]
-fn json_quiet_and_verbose_change_the_output_of_a_load() {
+fn the_flags_json_quiet_and_verbose_change_the_output_of_a_load() {
     let report = load("one.csv --json").succeeds().says("").ran.json();
     assert_eq!((&report["rows"], &report["rejected"]), (&1.into(), &0.into()));
     assert_eq!((&report["tables"][0]["name"], &report["tables"][0]["rows"]), (&"one".into(), &1.into()));
@@ -111,7 +111,7 @@ fn json_quiet_and_verbose_change_the_output_of_a_load() {
 }
 
 #[test]
-fn without_a_terminal_progress_is_hidden_or_with_verbose_printed_in_lines() {
+fn progress_of_a_load_without_a_terminal_is_printed_with_verbose_only() {
     let start = |flag: &str| {
         let folder = folder();
         let args = ["load", "x.db", "-", "-t", "t", "--type", "n=TEXT", flag];
@@ -138,7 +138,7 @@ fn without_a_terminal_progress_is_hidden_or_with_verbose_printed_in_lines() {
 }
 
 #[test]
-fn colour_marks_errors_when_it_is_asked_for() {
+fn errors_are_coloured_on_request() {
     load("no.csv --color always").fails(
         1,
         "\x1b[1;31merror:\x1b[0m cannot read no.csv\n  caused by: No such file or directory (os error 2)",
@@ -185,7 +185,7 @@ fn missing_or_empty_arguments_are_reported() {
 }
 
 #[test]
-fn paths_may_have_spaces_and_lie_elsewhere() {
+fn paths_may_have_spaces_and_lead_to_other_folders() {
     sqluice("load 'my folder/x y.db' 'my folder/in put.csv' --reject 'my folder/bad rows.csv'")
         .file("my folder/", "")
         .file("my folder/in put.csv", "a,b\n1\n2,3\n")
@@ -225,7 +225,7 @@ fn a_file_cannot_be_loaded_into_itself() {
 }
 
 #[test]
-fn a_regular_file_on_standard_input_is_read_as_one() {
+fn a_regular_file_on_standard_input_is_loaded() {
     let folder = folder();
     fs::write(folder.path().join("t.csv"), late_text()).unwrap();
     let stdin = File::open(folder.path().join("t.csv")).unwrap();
@@ -235,7 +235,7 @@ fn a_regular_file_on_standard_input_is_read_as_one() {
 }
 
 #[test]
-fn standard_output_that_is_not_read_is_no_error() {
+fn a_load_succeeds_although_nobody_reads_standard_output() {
     let folder = folder();
     fs::write(folder.path().join(ONE_ROW.0), ONE_ROW.1).unwrap();
     for flag in ["--dry-run", "--json"] {
@@ -269,7 +269,7 @@ fn a_folder_that_may_not_be_written_to_is_named() {
 
 #[test]
 #[cfg_attr(windows, ignore = "Windows has no /dev/null")]
-fn an_empty_device_is_an_empty_file() {
+fn a_null_device_is_refused_as_an_empty_file() {
     sqluice("load x.db /dev/null")
         .fails(1, "error: /dev/null: the file is empty\n\nhint: its first line should name the columns");
 }
@@ -296,7 +296,7 @@ fn a_failed_load_does_not_wait_for_the_end_of_its_pipe() {
 }
 
 #[test]
-fn the_recognised_format_is_printed_in_one_line_for_any_number_of_files() {
+fn the_recognised_formats_of_several_files_are_printed_in_one_line() {
     sqluice("load x.db a.csv b.tsv c.csv d.csv")
         .file("a.csv", "a,b\n1,x\n")
         .file("b.tsv", "a\tb\n1\tx\n")

@@ -59,7 +59,7 @@ fn each_sheet_that_is_not_hidden_is_a_table() {
 }
 
 #[test]
-fn the_only_sheet_is_named_after_the_file_and_an_extension_may_be_wrong() {
+fn the_table_of_an_only_sheet_is_named_after_the_file_even_with_a_wrong_extension() {
     let book = || workbook(&[("Sheet1", "visible", &cities(&[(1, "Oslo")]))]);
     for name in ["book.xlsx", "book.csv"] {
         sqluice(&format!("load x.db {name}"))
@@ -77,7 +77,7 @@ fn the_only_sheet_is_named_after_the_file_and_an_extension_may_be_wrong() {
 }
 
 #[test]
-fn sheets_and_cells_are_chosen_by_flags() {
+fn flags_choose_sheets_and_cells() {
     let load = |flags: &str| sqluice(&format!("load x.db book.xlsx {flags}")).file("book.xlsx", two_sheets());
     load("--sheet two").succeeds().holds("SELECT * FROM Two", "3|'Rome'");
     load("--sheet 3 --sheet One").succeeds().holds("SELECT count(*) FROM sqlite_schema", "2");

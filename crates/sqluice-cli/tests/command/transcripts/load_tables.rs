@@ -27,7 +27,7 @@ fn a_file_makes_a_table_of_its_name_with_the_types_of_its_values() {
 }
 
 #[test]
-fn a_name_with_a_line_end_is_printed_on_one_line() {
+fn a_column_name_with_a_line_end_is_printed_on_one_line() {
     load("in.csv")
         .file("in.csv", "a,\"code\n(of 2024)\"\n1,x\n")
         .succeeds()
@@ -59,7 +59,7 @@ fn several_files_make_several_tables() {
 }
 
 #[test]
-fn table_takes_all_files_in_the_order_that_they_are_named_in() {
+fn the_flag_table_puts_all_files_into_one_table_in_the_order_of_the_arguments() {
     for flag in ["-t log", "--table log", "--table=log"] {
         load(&format!("b.csv a.csv {flag}"))
             .file("a.csv", "x,y\n1,one\n")
@@ -70,7 +70,7 @@ fn table_takes_all_files_in_the_order_that_they_are_named_in() {
 }
 
 #[test]
-fn a_pattern_stands_for_the_files_that_match_in_the_order_of_their_names() {
+fn a_pattern_loads_the_matching_files_in_the_order_of_their_names() {
     let with_files = |args| {
         load(args)
             .file("log-2.csv", "n\n2\n")
@@ -91,7 +91,7 @@ fn a_pattern_stands_for_the_files_that_match_in_the_order_of_their_names() {
 }
 
 #[test]
-fn two_files_with_the_same_table_name_need_table() {
+fn two_files_that_would_make_the_same_table_need_a_flag() {
     load("a.csv d/A.csv").file("a.csv", "x\n1\n").file("d/", "").file("d/A.csv", "x\n2\n").fails(
         2,
         "error: a.csv and d/A.csv would both make table A\n\nhint: --name-from path names tables after their folders, too; --table NAME loads \
@@ -100,7 +100,7 @@ fn two_files_with_the_same_table_name_need_table() {
 }
 
 #[test]
-fn standard_input_is_a_file_that_needs_a_table() {
+fn standard_input_is_loaded_like_a_file_and_needs_a_table_name() {
     load("- -t t").stdin("a,b\n1,x\n").succeeds().holds("SELECT * FROM t", "1|'x'");
     load("one.csv - -t t")
         .file(ONE_ROW.0, ONE_ROW.1)
@@ -125,7 +125,7 @@ fn standard_input_is_a_file_that_needs_a_table() {
 }
 
 #[test]
-fn a_schema_declares_the_tables() {
+fn the_flag_schema_declares_the_tables() {
     let schema = "CREATE TABLE t (b TEXT NOT NULL, a REAL, c TEXT DEFAULT 'd', id INTEGER PRIMARY KEY); CREATE TABLE u (v);\n\
                   CREATE VIEW w AS SELECT a FROM t;";
     load("in.csv --schema s.sql -t T")
@@ -172,7 +172,7 @@ fn a_column_that_the_schema_lacks_is_refused_with_its_place() {
 }
 
 #[test]
-fn type_declares_the_type_of_a_column() {
+fn the_flag_type_declares_the_type_of_a_column() {
     load("one.csv --type a=TEXT --type B=REAL")
         .file(ONE_ROW.0, ONE_ROW.1)
         .succeeds()
@@ -237,7 +237,7 @@ fn an_unknown_type_is_refused() {
 }
 
 #[test]
-fn type_names_of_other_databases_keep_their_meaning() {
+fn type_names_of_other_databases_become_types_of_the_same_meaning() {
     for (given, expected) in [
         ("STRING", "'TEXT'|'01234'"),
         ("str", "'TEXT'|'01234'"),
@@ -288,7 +288,7 @@ fn notes_about_amounts_percentages_and_quoted_null_markers_name_the_flags_that_r
 }
 
 #[test]
-fn a_column_that_few_values_make_text_is_reported_with_the_first_of_these_values() {
+fn a_column_that_is_text_because_of_few_values_is_reported_with_the_first_of_these_values() {
     let said = "Loaded 5 rows[..]\nt: price TEXT, v TEXT, zip TEXT\n\
                 note: t.price is TEXT, not REAL: \"unknown\" (t.csv:4) is not a number, the only one of 5 values; --type price=REAL makes it REAL\n\
                 note: t.v is TEXT, not REAL: as numbers, not all values would read as they are written, such as \"1.10\" (t.csv:3); --type v=REAL makes it REAL";
@@ -311,7 +311,7 @@ fn a_column_that_few_values_make_text_is_reported_with_the_first_of_these_values
 }
 
 #[test]
-fn a_schema_whose_types_change_text_that_looks_numeric_is_warned_of() {
+fn a_warning_names_the_declared_type_that_turns_a_code_with_leading_zeros_into_a_number() {
     load("t.csv --schema s.sql")
         .file("s.sql", "CREATE TABLE t (zip STRING, day DATE, code TEXT, n INTEGER);")
         .file("t.csv", "zip,day,code,n\n123,x,01,1\n01234,y,02,2\n")
@@ -324,7 +324,7 @@ fn a_schema_whose_types_change_text_that_looks_numeric_is_warned_of() {
 }
 
 #[test]
-fn a_code_that_follows_other_changed_numbers_is_warned_of() {
+fn a_warning_names_a_code_with_leading_zeros_even_after_other_changed_numbers() {
     load("t.csv --schema s.sql")
         .file("s.sql", "CREATE TABLE t (price REAL);")
         .file("t.csv", "price\n1.5\n.5\n007\n")
@@ -337,7 +337,7 @@ fn a_code_that_follows_other_changed_numbers_is_warned_of() {
 }
 
 #[test]
-fn type_and_strict_are_refused_beside_a_schema() {
+fn the_flags_type_and_strict_are_refused_beside_a_schema() {
     for (flag, shown) in [("--type a=TEXT", "--type <COL=TYPE>"), ("--strict", "--strict")] {
         load(&format!("one.csv --schema s.sql {flag}"))
             .file(ONE_ROW.0, ONE_ROW.1)
@@ -353,7 +353,7 @@ fn type_and_strict_are_refused_beside_a_schema() {
 }
 
 #[test]
-fn strict_makes_strict_tables() {
+fn the_flag_strict_makes_strict_tables() {
     load("one.csv --strict")
         .file(ONE_ROW.0, "a,b,c\n1,2.5,x\n")
         .succeeds()
@@ -362,7 +362,7 @@ fn strict_makes_strict_tables() {
 }
 
 #[test]
-fn columns_selects_and_orders() {
+fn the_flag_columns_selects_and_orders_columns() {
     let with = |flags: &str| load(&format!("t.csv {flags}")).file("t.csv", "a,b,c\n1,2,3\n");
     with("--columns c,A").succeeds().holds("SELECT * FROM t", "3|1");
     with("--columns c --columns a").succeeds().holds("SELECT * FROM t", "3|1");
@@ -383,7 +383,7 @@ fn columns_selects_and_orders() {
 }
 
 #[test]
-fn a_hint_lists_no_more_names_than_one_can_read() {
+fn a_hint_lists_at_most_20_names() {
     let header = (0..30).map(|n| format!("c{n}")).collect::<Vec<_>>().join(",") + "\n";
     load("t.csv --header --columns z").file("t.csv", header).fails(
         2,
@@ -393,7 +393,7 @@ fn a_hint_lists_no_more_names_than_one_can_read() {
 }
 
 #[test]
-fn columns_names_those_of_a_file_without_a_header() {
+fn the_flag_columns_names_the_columns_of_a_file_without_a_header() {
     let with = |flags: &str| load(&format!("t.csv --no-header {flags}")).file("t.csv", "1,2\n3,4\n");
     with("--columns x,y").succeeds().holds("SELECT x, y FROM t", "1|2\n3|4");
     with("--columns y,x --schema s.sql")
@@ -411,7 +411,7 @@ fn columns_names_those_of_a_file_without_a_header() {
 }
 
 #[test]
-fn add_columns_makes_what_is_missing() {
+fn the_flag_add_columns_adds_missing_columns() {
     for flag in ["--add-columns", "--alter"] {
         load(&format!("t.csv --schema s.sql {flag}"))
             .file("t.csv", "a,b\n1,2.5\n")
@@ -432,7 +432,7 @@ fn add_columns_makes_what_is_missing() {
 }
 
 #[test]
-fn limit_ends_each_table_and_later_records_are_not_read() {
+fn the_flag_limit_applies_to_each_table_and_later_records_are_not_read() {
     load("a.csv b.csv c.csv --limit 2")
         .file("a.csv", "n\n1\n2\nbad,row\n")
         .file("b.csv", "n\n3\n")
@@ -453,7 +453,7 @@ fn limit_ends_each_table_and_later_records_are_not_read() {
 }
 
 #[test]
-fn dry_run_prints_a_schema_that_makes_the_same_database() {
+fn the_plan_that_dry_run_prints_is_a_schema_for_the_same_database() {
     // Windows allows no line break in a file name.
     let lines = if cfg!(windows) { "two lines.csv" } else { "two\nlines.csv" };
     let files = |transcript: Transcript| {
@@ -483,7 +483,7 @@ fn dry_run_prints_a_schema_that_makes_the_same_database() {
 }
 
 #[test]
-fn a_dry_run_of_a_declared_load_prints_what_will_be_declared() {
+fn the_plan_of_a_load_with_a_schema_can_itself_be_used_as_the_schema() {
     let schema = "PRAGMA user_version = 7; CREATE TABLE t (a TEXT); CREATE TABLE u (v); CREATE VIEW w AS SELECT a FROM t; \
                   CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; SELECT 2; END; PRAGMA application_id = -3;";
     let with = |flags: &str| {
@@ -504,7 +504,7 @@ fn a_dry_run_of_a_declared_load_prints_what_will_be_declared() {
 }
 
 #[test]
-fn names_that_no_column_can_have_are_replaced_and_reported() {
+fn empty_and_repeated_column_names_are_replaced_and_reported() {
     load("t.csv --header")
         .file("t.csv", "a,,a\n1,2,3\n")
         .succeeds()
@@ -517,7 +517,7 @@ fn names_that_no_column_can_have_are_replaced_and_reported() {
 }
 
 #[test]
-fn a_table_can_be_called_anything_but_what_sqlite_keeps_for_itself() {
+fn a_table_can_have_any_name_that_sqlite_does_not_reserve() {
     load("one.csv -t 'my \"table\"; --'")
         .file(ONE_ROW.0, ONE_ROW.1)
         .succeeds()
@@ -563,7 +563,7 @@ fn a_table_has_at_most_two_thousand_columns() {
 }
 
 #[test]
-fn a_table_without_columns_is_refused() {
+fn a_file_without_any_of_the_selected_columns_is_refused() {
     load("a.csv b.csv --columns id")
         .file("a.csv", "id,x\n1,2\n")
         .file("b.csv", "zz\ny\n")

@@ -38,7 +38,7 @@ const COUNTS: &str = "SELECT (SELECT count(*) FROM customer) || '|' || (SELECT c
     (SELECT count(*) FROM log)";
 
 #[test]
-fn a_merge_says_how_each_table_was_merged() {
+fn the_report_of_a_merge_says_how_each_table_was_merged() {
     let folder = folder();
     let folder = folder.path();
     shop(folder, "a.db", 1);
@@ -84,7 +84,7 @@ Merged 2 databases into again.db: 60 rows of 3 tables and 1 index, [..]s ([..] r
 }
 
 #[test]
-fn the_plan_of_a_merge_has_the_method_of_each_table_and_the_programs_that_wait() {
+fn the_plan_of_a_merge_shows_the_method_of_each_table_and_the_databases_whose_writers_wait() {
     let folder = folder();
     let folder = folder.path();
     shop(folder, "a.db", 1);
@@ -129,7 +129,7 @@ ANALYZE is run
 }
 
 #[test]
-fn tables_that_are_declared_differently_are_named_with_the_flag_that_may_help() {
+fn the_error_about_differently_declared_tables_names_the_flag_that_may_help() {
     let folder = folder();
     let folder = folder.path();
     execute(&folder.join("a.db"), "CREATE TABLE t (a INT); INSERT INTO t VALUES (1)");
@@ -154,7 +154,7 @@ hint: declare it the same, or, if one of them only lacks columns, let them be ad
 }
 
 #[test]
-fn a_key_that_is_repeated_is_named_and_so_are_the_flags_for_it() {
+fn the_error_about_a_repeated_key_names_the_key_and_the_flags_that_help() {
     let folder = folder();
     let folder = folder.path();
     shop(folder, "a.db", 1);
@@ -188,7 +188,7 @@ hint: --on-conflict ignore keeps the first row, --on-conflict replace the last; 
 }
 
 #[test]
-fn renumbering_is_refused_if_a_foreign_key_would_not_be_changed() {
+fn merge_refuses_to_renumber_a_table_if_references_to_it_would_not_be_rewritten() {
     let folder = folder();
     let folder = folder.path();
     shop(folder, "a.db", 1);
@@ -220,7 +220,7 @@ hint: let it follow: --rewrite-references
 }
 
 #[test]
-fn columns_that_seem_to_refer_to_new_numbers_are_decided_by_flags() {
+fn flags_decide_about_columns_that_seem_to_refer_to_renumbered_keys() {
     let folder = folder();
     let folder = folder.path();
     for name in ["a.db", "b.db"] {
@@ -246,7 +246,7 @@ hint: say for each column if it is a reference: --reference 'visits.\"the place\
 }
 
 #[test]
-fn rows_without_their_parents_are_an_error_or_kept() {
+fn rows_whose_parents_are_left_out_are_an_error_or_kept_on_request() {
     let folder = folder();
     let folder = folder.path();
     for (name, key) in [("a.db", 1), ("b.db", 2)] {
@@ -267,7 +267,7 @@ fn rows_without_their_parents_are_an_error_or_kept() {
 }
 
 #[test]
-fn a_target_that_exists_is_added_to_or_replaced_when_asked() {
+fn merge_adds_to_an_existing_target_or_replaces_the_target_on_request() {
     let folder = folder();
     let folder = folder.path();
     for (mode, first) in [("delete", 11), ("wal", 21)] {
@@ -311,7 +311,7 @@ fn a_target_that_exists_is_added_to_or_replaced_when_asked() {
 }
 
 #[test]
-fn statistics_are_dropped_or_made_anew_and_virtual_tables_are_made_again() {
+fn a_merge_drops_or_recreates_statistics_and_rebuilds_virtual_tables() {
     let folder = folder();
     let folder = folder.path();
     for (name, rowid) in [("a.db", 1), ("b.db", 2)] {

@@ -9,7 +9,7 @@ use crate::support::{folder, generate, names, run};
 use crate::transcript::{ONE_ROW, matches, sqluice};
 
 #[test]
-fn quiet_is_silent_and_verbose_says_more() {
+fn a_quiet_run_prints_only_errors_and_a_verbose_run_prints_more() {
     let folder = folder();
     let folder = folder.path();
     let ran = run(folder, [&["-q"], &generate("q.db", "3")[..]].concat()).ok();
@@ -122,7 +122,7 @@ fn with_json_standard_output_has_nothing_but_the_report() {
 }
 
 #[test]
-fn a_dry_run_prints_the_plan_and_does_nothing() {
+fn a_dry_run_prints_the_plan_of_the_run() {
     sqluice("load x.db one.csv --dry-run -j 1").file(ONE_ROW.0, ONE_ROW.1).succeeds().says("").prints(
         "\
 -- target   x.db (new)
@@ -153,7 +153,7 @@ CREATE TABLE t (a INTEGER);",
 }
 
 #[test]
-fn colour_is_used_when_requested_and_never_alone() {
+fn errors_have_the_same_words_with_and_without_colour() {
     let ran = run(Path::new("/"), ["check", "/no/such", "--color", "always"]);
     assert!(ran.stderr.starts_with("\x1b[1;31merror:\x1b[0m cannot read /no/such\n"), "{ran:?}");
     for when in ["auto", "never"] {

@@ -28,7 +28,7 @@ CREATE TABLE item (  -- rows: 100
 ";
 
 #[test]
-fn a_profile_goes_to_standard_output_or_to_a_file() {
+fn a_profile_is_written_to_standard_output_or_to_a_file() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -49,7 +49,7 @@ fn a_profile_goes_to_standard_output_or_to_a_file() {
 }
 
 #[test]
-fn a_table_that_does_not_exist_is_refused() {
+fn profile_refuses_to_exclude_a_table_that_does_not_exist() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);

@@ -7,7 +7,7 @@ use crate::transcript::{ONE_ROW, fails, matches};
 use sqluice_testkit::system::symlink;
 
 #[test]
-fn a_target_that_is_in_the_way_is_refused() {
+fn a_target_that_is_no_database_or_cannot_be_created_is_refused() {
     let no_database = "\
 error: x.db is not a SQLite database
   caused by: file is not a database
@@ -121,7 +121,7 @@ fn an_empty_journal_at_the_target_is_no_error() {
 }
 
 #[test]
-fn targets_may_have_any_name() {
+fn a_target_may_have_any_file_name() {
     let folder = folder();
     let folder = folder.path();
     let of_all_systems = ["x.db", "./y.db", "my data.db", "Ünïcödé 数据.db", "-"];
@@ -151,7 +151,7 @@ fn targets_may_have_any_name() {
 }
 
 #[test]
-fn the_name_that_sqlite_has_for_memory_is_refused() {
+fn the_name_memory_in_colons_is_refused_as_a_target() {
     let folder = folder();
     for more in [&[][..], &["--overwrite"]] {
         let args = [&generate(":memory:", "3")[..], more].concat();
@@ -162,7 +162,7 @@ fn the_name_that_sqlite_has_for_memory_is_refused() {
 
 #[test]
 #[cfg(unix)] // Names on Windows are UTF-16.
-fn a_name_that_is_no_utf8_is_taken_and_reported_as_well_as_json_can() {
+fn a_target_name_that_is_not_utf8_is_accepted_and_shown_in_json_with_a_replacement_character() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let folder = folder();
@@ -175,7 +175,7 @@ fn a_name_that_is_no_utf8_is_taken_and_reported_as_well_as_json_can() {
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn a_dangling_link_makes_the_file_that_it_points_to() {
+fn a_run_creates_the_file_that_a_dangling_link_points_to() {
     let folder = folder();
     let folder = folder.path();
     fs::create_dir(folder.join("data")).unwrap();

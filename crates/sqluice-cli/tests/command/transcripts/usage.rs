@@ -239,7 +239,7 @@ For more information, try '--help'.",
 }
 
 #[test]
-fn files_that_cannot_be_read_are_named() {
+fn files_that_cannot_be_read_are_named_by_the_error() {
     let no_such = "  caused by: No such file or directory (os error 2)";
     for (args, file) in [
         ("generate x.db no.sql --rows 3", "no.sql"),

@@ -44,7 +44,7 @@ mod tests {
     use sqluice_core::schema::Schema;
 
     #[test]
-    fn computed_columns_follow_masked_columns_through_each_other() {
+    fn columns_computed_from_masked_columns_are_found_through_other_computed_columns() {
         let sql = "CREATE TABLE t (a, lower, b AS (d || 'a'), c AS (lower(\"A\")) STORED, d AS (upper(c)), e AS (lower || 'a'))";
         let schema = Schema::parse(sql, "s".as_ref()).unwrap();
         let of = |masked: usize| computed_of_masked(&schema.tables[0], |column| column == masked);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_all_classes_and_lengths_have_different_hashes() {
+    fn keys_of_different_types_lengths_and_seeds_have_different_hashes() {
         let texts: Vec<Vec<u8>> = (0..20).map(|length| vec![0; length]).collect();
         let mut all: Vec<u128> = (-1000..1000).map(|int| hash(1, &[Value::Int(int)])).collect();
         all.extend((-1000..1000).map(|real| hash(1, &[Value::Real(f64::from(real))])));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_hashes_below_a_limit_matches_the_limit() {
+    fn the_share_of_hashes_below_a_limit_is_proportional_to_the_limit() {
         for seed in [0, 1, 7, u64::MAX] {
             for percent in [1u128, 10, 50] {
                 let limit = u128::MAX / 100 * percent;

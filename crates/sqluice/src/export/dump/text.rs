@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_statement_only_gets_a_semicolon() {
+    fn a_dumped_statement_without_peculiarities_only_gets_a_semicolon() {
         for sql in [
             "CREATE TABLE t (a)",
             "CREATE VIEW v AS SELECT 1 -- one\n, 2 / 3",
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn sqlite_stores_the_same_statement_or_a_correction_is_needed() {
+    fn a_dumped_statement_makes_sqlite_store_the_original_text_or_is_marked_as_changed() {
         let statements = [
             "CREATE TABLE t (a, b)",
             "CREATE TABLE t (a, b) -- end",
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_of_a_statement_ends_it_early() {
+    fn no_line_of_a_dumped_statement_ends_the_statement_early() {
         for sql in ["SELECT 4\n/\n2", "SELECT 4 AS\n go \n", "SELECT 4\n / -- half\n2", "SELECT\n1 AS Go"] {
             assert!(!by_lines(&readable(sql).sql).1, "{sql}");
         }

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_work_for_declarations_is_proportional_to_their_number() {
+    fn the_work_for_declaring_tables_is_proportional_to_their_number() {
         let (few, many) = (instructions(50, true), instructions(400, true));
         assert!(many < 9 * few, "{few} instructions for 50 tables, {many} for 400");
         // SQLite by itself reads all rows for each CREATE.
@@ -197,7 +197,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(200))]
 
         #[test]
-        fn statements_do_what_they_do_in_an_ordinary_database(
+        fn random_declarations_have_the_same_effect_and_errors_as_in_an_ordinary_database(
             statements in vec(select(&STATEMENTS[..]), 0..25),
         ) {
             let plain = Connection::open_in_memory().unwrap();

@@ -420,7 +420,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comparisons_of_columns_and_literals_make_no_null() {
+    fn conditions_that_only_compare_columns_with_literals_are_recognised() {
         let has_column =
             |name: &str| ["a", "b c", "abs", "null"].iter().any(|known| known.eq_ignore_ascii_case(name));
         for sql in [

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_cut_at_its_commas_and_names_are_found() {
+    fn a_list_of_expressions_is_split_at_its_commas_and_its_result_names_are_found() {
         let items = items("*, id, max(a, 'x, y') AS \"b c\", lower(d) e -- f, g").unwrap();
         let shown: Vec<_> = items
             .iter()
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn clauses_of_a_query_are_refused_by_name() {
+    fn an_expression_list_with_a_clause_of_a_query_is_refused_by_an_error_that_names_the_clause() {
         for list in [
             "a FROM t",
             "a WHERE b",

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn literals_are_told_from_expressions() {
+    fn default_literals_are_distinguished_from_default_expressions() {
         for literal in ["1", "-1.5e3", "+2", "'a''b'", "x'00'", "NULL", "true", "0x10"] {
             assert!(is_literal(literal), "{literal}");
         }

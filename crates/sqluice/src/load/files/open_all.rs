@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_take_no_time_are_not_reported() {
+    fn files_that_are_sampled_quickly_are_not_reported_as_progress() {
         let heard = Heard::default();
         let watched =
             SampledFiles { started: Instant::now() + REPORTED_AFTER, ..SampledFiles::new(&heard, 3) };
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_report_also_counts_the_files_opened_before_it() {
+    fn the_first_progress_report_also_counts_the_files_sampled_before() {
         let heard = Heard::default();
         let mut watched =
             SampledFiles { started: Instant::now() + REPORTED_AFTER, ..SampledFiles::new(&heard, 5) };

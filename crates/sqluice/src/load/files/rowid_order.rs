@@ -101,7 +101,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn appended_orders_equal_the_order_of_all_rows(rowids in prop::collection::vec(0..9i64, 0..6), cut in 0..6usize) {
+        fn the_combined_orders_of_two_parts_equal_the_order_of_all_rows(rowids in prop::collection::vec(0..9i64, 0..6), cut in 0..6usize) {
             let cut = cut.min(rowids.len());
             let mut appended = seen(&rowids[..cut]);
             appended.append(&seen(&rowids[cut..]));

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_extension_decides_if_a_file_of_a_folder_is_loaded() {
+    fn the_extension_determines_if_a_file_in_a_folder_is_loaded() {
         for (name, why) in [
             ("a.csv", None),
             ("a.CSV.GZ", None),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn files_below_a_hidden_folder_are_hidden() {
+    fn files_in_hidden_folders_count_as_hidden() {
         for (path, hidden) in [
             ("a/b.csv", None),
             (".a.csv", Some(".a.csv")),

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_different_folders_with_one_name_are_named_after_their_folders() {
+    fn tables_of_files_with_one_name_in_different_folders_are_named_after_the_folders() {
         assert_eq!(
             with_folders(&["d/a/x.csv", "d/b/X.tsv.gz", "d/y.csv"], &[]),
             ["d/a/x.csv", "d/b/X.tsv.gz"]
@@ -61,12 +61,12 @@ mod tests {
     }
 
     #[test]
-    fn files_of_one_folder_with_one_name_are_not_named_after_the_folder() {
+    fn tables_of_files_with_one_name_in_one_folder_are_not_named_after_the_folder() {
         assert!(with_folders(&["d/x.csv", "d/x.json"], &[]).is_empty());
     }
 
     #[test]
-    fn a_file_that_is_named_keeps_its_name() {
+    fn a_file_given_as_an_argument_names_its_table_without_its_folder() {
         assert_eq!(with_folders(&["d/x.csv"], &["e/x.csv"]), ["d/x.csv"]);
         assert!(with_folders(&[], &["d/x.csv", "e/x.csv"]).is_empty());
     }

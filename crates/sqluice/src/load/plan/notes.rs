@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_of_few_files_are_told_one_by_one() {
+    fn notes_about_few_files_are_listed_one_by_one() {
         assert_eq!(
             told(&[("a", "x \"1\""), ("b", "y"), ("c", "x \"2\"")]),
             ["a: x \"1\"", "c: x \"2\"", "b: y"]
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn several_notes_of_a_file_count_its_file_once() {
+    fn four_notes_about_one_file_are_listed_one_by_one() {
         let told = told(&[("a", "column 1"), ("a", "column 2"), ("a", "column 3"), ("a", "column 4")]);
         assert_eq!(told.len(), 4);
     }

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spec_names_columns_with_their_collation_and_direction() {
+    fn a_key_specification_names_columns_with_their_collation_and_direction() {
         let part = |name: &str, collation, descending| (name.to_owned(), collation, descending);
         assert_eq!(parsed("a"), Ok(vec![part("a", None, false)]));
         assert_eq!(parsed(" a desc,b ASC "), Ok(vec![part("a", None, true), part("b", None, false)]));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_hold_anything_and_needs_quotes_where_it_could_be_more_than_a_name() {
+    fn a_column_name_in_a_key_specification_needs_quotes_only_where_the_text_has_another_meaning() {
         let name = |text: &str| match parsed(text).as_deref() {
             Ok([(name, None, false)]) => Some(name.clone()),
             _ => None,
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_spec_is_refused_with_the_reason() {
+    fn an_invalid_key_specification_is_refused_with_the_reason() {
         for (text, why) in [
             ("", "a column is missing"),
             ("a,", "a column is missing"),

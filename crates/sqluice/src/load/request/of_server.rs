@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_condition_of_a_server_names_its_table() {
+    fn a_condition_for_a_server_names_the_table_before_an_equals_sign() {
         let pair = |table: &str, condition: &str| Some((table.to_owned(), condition.to_owned()));
         for (text, expected) in [
             ("orders=id = 5", pair("orders", "id = 5")),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn several_conditions_of_files_must_all_be_true() {
+    fn several_conditions_for_files_must_all_be_true() {
         let mut load = Load::new("x.db", ["a.csv"]);
         load.set_conditions(vec!["a".to_owned(), "b -- c".to_owned()]).unwrap();
         assert_eq!(load.filter.as_deref(), Some("(a\n) AND (b -- c\n)"));

@@ -119,7 +119,7 @@ mod tests {
     use crate::load::Load;
 
     #[test]
-    fn settings_of_another_kind_of_server_or_of_none_are_refused() {
+    fn settings_for_another_kind_of_server_are_refused_also_without_a_server() {
         let refused = |url: &str, server: ServerOptions| {
             Load::new("x.db", [url]).server(server).of_server().unwrap_err().to_string()
         };

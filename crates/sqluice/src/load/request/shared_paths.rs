@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-    fn a_file_is_the_same_by_any_of_its_names() {
+    fn input_reject_file_and_database_may_not_be_one_file_under_any_name() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("a.csv"), "a\n1\n").unwrap();
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(windows, ignore = "Windows has no /dev/null")]
-    fn a_terminal_or_a_null_device_may_be_named_several_times() {
+    fn a_terminal_or_a_null_device_may_be_given_several_times() {
         let load = Load { reject: Some("/dev/null".into()), ..Load::new("x.db", ["/dev/null"]) };
         assert!(refuse_shared(&load, load.files.iter().map(PathBuf::as_path)).is_ok());
     }

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_sqlite_takes_for_another_type_becomes_the_one_that_is_meant() {
+    fn a_type_name_that_sqlite_would_misread_is_replaced_by_the_type_that_is_meant() {
         for (given, expected) in [
             ("STRING", "TEXT"),
             ("str", "TEXT"),
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_sqlite_reads_as_it_is_meant_stays() {
+    fn a_type_name_that_sqlite_reads_as_meant_stays_unchanged() {
         for given in [
             "INTEGER",
             "int64",
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strict_table_gets_the_names_that_it_may_have() {
+    fn type_names_are_replaced_by_those_that_a_strict_table_may_have() {
         for (given, expected) in [
             ("VARCHAR(20)", "TEXT"),
             ("bigint", "INTEGER"),
@@ -386,14 +386,14 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_compared_with_the_known_ones() {
+    fn an_unknown_type_name_is_reported_with_the_most_similar_known_name() {
         assert_eq!(declared("VARCHR", false), "unknown: VARCHR, near Some(\"varchar\")");
         assert_eq!(declared("itneger NOT NULL", false), "unknown: itneger, near Some(\"integer\")");
         assert_eq!(declared("geometry", false), "unknown: geometry, near None");
     }
 
     #[test]
-    fn no_column_of_text_gets_a_type_that_changes_01234() {
+    fn type_names_for_text_and_blobs_never_become_numeric_types() {
         for (meaning, names) in NAMES {
             for name in
                 names.iter().filter(|_| matches!(meaning, Meaning::Text | Meaning::Blob | Meaning::Any))

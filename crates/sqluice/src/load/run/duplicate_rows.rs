@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_one_file_are_told_by_their_lines() {
+    fn duplicate_rows_of_one_file_are_reported_by_their_lines() {
         let csv = "a,b\n1,x\n\n2,\"y\nz\"\n3,x\n4,v\n5,w\n6,x\n";
         let told =
             |first, second| located_rows(&[("t.csv", csv)], by_b, DuplicateRows::Records(first, second));
@@ -313,21 +313,21 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_two_files_are_told_with_both_files() {
+    fn duplicate_rows_of_two_files_are_reported_with_both_files() {
         let files = [("1.csv", "a,b\n1,x\n2,y\n"), ("2.csv", "b,a\nz,3\nx,4\n")];
         let told = located_rows(&files, by_b, DuplicateRows::Records(1, 3));
         assert_eq!(told, "2.csv:3:1: twice (rows 2 and 4: 1.csv:3 and 2.csv:3)");
     }
 
     #[test]
-    fn bad_rows_count_in_the_numbers_of_rows() {
+    fn reported_row_numbers_count_bad_rows() {
         let csv = "a,b\n1,x\n2\n3,y\n4,5,6\n7,x\n";
         let told = located_rows(&[("t.csv", csv)], by_b, DuplicateRows::Records(0, 4));
         assert_eq!(told, "t.csv:6:3: twice (rows 1 and 5: lines 2 and 6)");
     }
 
     #[test]
-    fn rows_known_by_their_rowids_are_found_in_the_rowid_column() {
+    fn duplicate_rows_known_by_their_rowids_are_found_in_the_rowid_column() {
         let csv = "b,a\nx,30\ny,10\nz,5.0\nw,10\nx, 7\n";
         let schema = "CREATE TABLE t (b, a INTEGER PRIMARY KEY); CREATE INDEX idx_t_b ON t (b)";
         let schema = |load| {
@@ -343,13 +343,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_rowid_column_the_rowid_is_the_number_of_the_row() {
+    fn without_a_rowid_column_duplicate_rowids_are_row_numbers() {
         let told = located_rows(&[("t.csv", "a,b\n1,x\n2,y\n3,x\n")], by_b, DuplicateRows::Rowids(1, 3));
         assert_eq!(told, "t.csv:4:3: twice (rows 1 and 3: lines 2 and 4)");
     }
 
     #[test]
-    fn a_record_is_told_by_its_line() {
+    fn an_error_about_a_record_is_reported_by_its_file_and_line() {
         let files = [("1.csv", "a,b\n1,x\n2\n\n3,\"y\ny\"\n"), ("2.csv", "b,a\nz,3\nx,4\n")];
         let told = |record| located_in(&files, by_b, Error::input("wrong").of_record("T", record));
         assert_eq!(told(1), "1.csv:2: wrong");
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_about_something_else_stays_as_it_is() {
+    fn an_error_that_is_not_about_a_row_stays_unchanged() {
         let load = Request::of_new(Load::new("x.db", ["t.csv"]));
         let schema = Schema::parse(String::new(), std::path::Path::new("x.sql")).unwrap();
         let error = located(Error::input("else"), &load, &mut [], &schema, &Context::default());

@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn an_index_with_a_changed_statement_differs_from_its_rows(seed in any::<u64>()) {
+    fn check_finds_a_changed_index_statement_that_integrity_check_finds(seed in any::<u64>()) {
         let mut random = Random(seed);
         let home = Home::new();
         let path = home.path("x.db");
@@ -146,7 +146,7 @@ fn replaced(name: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn missing_superfluous_wrong_and_repeated_entries_are_named_by_their_rows() {
+fn check_names_the_rows_of_missing_superfluous_wrong_and_repeated_index_entries() {
     let found = planted(&replaced("some", "n > 2", "n > 1"));
     assert_eq!(found, ["t: page 2: row 2 is missing from index some"]);
     let found = planted(&replaced("some", "n > 2", "n > 3"));
@@ -157,7 +157,7 @@ fn missing_superfluous_wrong_and_repeated_entries_are_named_by_their_rows() {
     let found = planted(&replaced("t", "upper(a)", "upper(a) || n"));
     assert_eq!(found.len(), 4, "{found:?}");
     assert!(found[0].starts_with("raised: "), "{found:?}");
-    // The unique index has room for one of two equal keys.
+    // An index that was declared unique afterwards has two equal keys.
     let home = Home::new();
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();
@@ -171,7 +171,7 @@ fn missing_superfluous_wrong_and_repeated_entries_are_named_by_their_rows() {
 }
 
 #[test]
-fn an_index_with_a_function_of_an_application_is_named_as_not_compared() {
+fn check_names_an_index_with_a_function_of_an_application_as_not_verified() {
     let home = Home::new();
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();

@@ -96,7 +96,7 @@ fn faults() -> Vec<String> {
 }
 
 #[test]
-fn each_fault_that_sqlite_finds_on_a_writable_connection_is_found_by_a_full_check() {
+fn a_full_check_finds_each_fault_that_sqlite_finds_on_a_writable_connection() {
     let faults = faults();
     assert!(faults.len() >= 30);
     for sql in faults {
@@ -170,7 +170,7 @@ fn sound() -> Vec<(String, bool)> {
 }
 
 #[test]
-fn sound_databases_pass_and_objects_of_an_application_are_reported_as_not_verified() {
+fn a_full_check_passes_sound_databases_and_reports_objects_of_an_application_as_unverified() {
     let all = sound();
     assert!(all.len() >= 30);
     let mut unverified = 0;
@@ -213,7 +213,7 @@ fn sound_databases_pass_and_objects_of_an_application_are_reported_as_not_verifi
 }
 
 #[test]
-fn a_hot_journal_is_reported_and_stays() {
+fn a_full_check_refuses_a_database_with_a_hot_journal_and_keeps_its_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let connection = Connection::open(path("a.db")).unwrap();

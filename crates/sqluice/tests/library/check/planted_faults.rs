@@ -348,7 +348,7 @@ proptest! {
     #![proptest_config(cases(1000))]
 
     #[test]
-    fn every_fault_that_integrity_check_finds_is_found(schema in any::<Index>(), faults in prop::collection::vec(fault(), 1..3)) {
+    fn check_finds_every_fault_that_integrity_check_finds(schema in any::<Index>(), faults in prop::collection::vec(fault(), 1..3)) {
         let mut file = File::new(schema);
         // The place of the second fault is drawn from the file that has the first.
         faults[0].plant(&mut file);
@@ -368,7 +368,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn swapped_leaves_of_an_index_are_found_in_every_encoding(
+    fn check_finds_swapped_leaf_pages_of_an_index_in_every_text_encoding(
         encoding in prop::sample::select(vec!["UTF-8", "UTF-16le", "UTF-16be"]),
         collation in prop::sample::select(vec!["BINARY", "NOCASE", "RTRIM"]),
         texts in prop::collection::vec("[a-zA-Z ä😀\u{e000}\u{ffff}]{1,12}", 120..200),
@@ -408,7 +408,7 @@ proptest! {
 
 /// Plants each kind of fault alone, and compares the message.
 #[test]
-fn each_fault_of_an_index_is_named() {
+fn check_names_each_kind_of_fault_of_an_index() {
     let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'tea'), (4, 'odd');
         CREATE TABLE w (k PRIMARY KEY, v) WITHOUT ROWID; INSERT INTO w VALUES ('x', 'one'), ('y', 'two')";
     let said = |sql: &str, damage: &str| {
@@ -455,7 +455,7 @@ fn each_fault_of_an_index_is_named() {
 }
 
 #[test]
-fn a_value_that_its_column_must_not_have_is_named() {
+fn check_names_the_row_of_a_value_that_the_declaration_of_its_column_excludes() {
     let said = |before: &str, rows: &str, after: &str| {
         let home = Home::new();
         let path = home.path("x.db");

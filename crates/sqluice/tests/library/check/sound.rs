@@ -24,7 +24,7 @@ impl Progress for Watch {
 }
 
 #[test]
-fn progress_ends_at_the_size_of_the_file_however_often_pages_are_read() {
+fn the_progress_of_a_check_never_exceeds_the_size_of_the_file() {
     let home = Home::new();
     let target = home.path("x.db");
     // Rows and an index in random order, in pages that lie anywhere, some of them free.
@@ -301,7 +301,7 @@ fn check_reads_an_invalid_text_default_as_sqlite_does() {
 }
 
 #[test]
-fn internal_tables_of_sqlite_and_unknown_modules_are_no_fault() {
+fn check_finds_no_fault_in_internal_tables_of_sqlite_or_unknown_virtual_table_modules() {
     let home = Home::new();
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();
@@ -352,7 +352,7 @@ fn the_order_of_an_index_with_an_unknown_collation_is_not_verified() {
 }
 
 #[test]
-fn a_check_holds_a_read_transaction_until_it_is_done() {
+fn no_other_connection_can_write_in_rollback_mode_until_a_check_is_done() {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use sqluice::progress::{Amount, Context, Progress};

@@ -36,7 +36,7 @@ fn modes(db: &Path) -> [String; 2] {
 }
 
 #[test]
-fn a_copy_with_auto_vacuum_can_be_in_wal_mode_and_leaves_no_log_beside_it() {
+fn a_copy_with_auto_vacuum_in_wal_mode_leaves_no_wal_file() {
     for (mode, number) in [(AutoVacuum::Full, 1), (AutoVacuum::Incremental, 2)] {
         let (folder, source, target) = made("none", "delete");
         let copy = Copy::new(&source, &target).auto_vacuum(mode).journal_mode(JournalMode::Wal);
@@ -65,7 +65,7 @@ fn a_copy_in_place_keeps_auto_vacuum_and_the_journal_mode() {
 }
 
 #[test]
-fn with_auto_vacuum_the_report_has_no_root_pages() {
+fn the_report_of_a_copy_with_auto_vacuum_has_no_root_pages() {
     let (_folder, source, target) = made("full", "delete");
     let report = run(&Copy::new(&source, &target)).unwrap();
     assert_eq!((report.tables[0].root_page, report.indexes[0].root_page), (None, None));
@@ -80,7 +80,7 @@ fn with_auto_vacuum_the_report_has_no_root_pages() {
 }
 
 #[test]
-fn interior_first_is_refused_with_auto_vacuum_of_the_request_or_of_the_source() {
+fn interior_first_is_refused_for_copies_with_requested_or_inherited_auto_vacuum() {
     for (mode, asked, whose) in [
         ("none", Some(AutoVacuum::Full), "auto_vacuum: SQLite"),
         ("full", None, "auto_vacuum, as its source has it: "),

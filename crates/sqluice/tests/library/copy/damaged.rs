@@ -228,7 +228,7 @@ fn lose_entries(connection: &Connection) {
 }
 
 #[test]
-fn an_index_that_lacks_rows_is_named_with_the_settings_that_save_the_rows() {
+fn the_error_about_an_index_that_lacks_rows_names_the_settings_that_save_the_rows() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     changed(&path("a.db"), lose_entries);
@@ -272,7 +272,7 @@ fn patch(path: &Path, from: &[u8], to: &[u8]) {
 }
 
 #[test]
-fn a_record_with_a_damaged_header_is_named_and_its_table_can_be_left_out() {
+fn the_error_about_a_damaged_record_names_the_row_and_the_setting_that_leaves_the_table_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     changed(&path("a.db"), |connection| {
@@ -302,7 +302,7 @@ fn a_record_with_a_damaged_header_is_named_and_its_table_can_be_left_out() {
 }
 
 #[test]
-fn an_overflow_chain_that_runs_in_a_circle_or_into_another_is_damage() {
+fn an_overflow_chain_that_runs_in_a_circle_or_into_another_chain_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let connection = Connection::open(path("a.db")).unwrap();

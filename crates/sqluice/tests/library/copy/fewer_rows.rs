@@ -289,7 +289,7 @@ fn values(db: &Path, sql: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_reference_that_is_not_declared_is_found_and_named() {
+fn an_undeclared_reference_to_left_out_rows_is_found_and_named() {
     let (_folder, source, target) = shop();
     let copy = Copy::new(&source, &target).filter("places", "id > 1000");
     let error = copy.run().unwrap_err();
@@ -310,7 +310,7 @@ fn a_reference_that_is_not_declared_is_found_and_named() {
 }
 
 #[test]
-fn a_search_does_not_find_the_text_of_left_out_rows() {
+fn full_text_search_in_a_copy_does_not_find_the_text_of_left_out_rows() {
     let (_folder, source, target) = shop();
     Copy::new(&source, &target).filter("visits", "id <> 7").run().unwrap();
     assert_eq!(values(&target, "SELECT note FROM words WHERE words MATCH 'note7'"), [""; 0]);
@@ -321,7 +321,7 @@ fn a_search_does_not_find_the_text_of_left_out_rows() {
 }
 
 #[test]
-fn a_sample_depends_on_the_seed_and_the_keys_alone() {
+fn a_sample_of_rows_depends_only_on_the_seed_and_the_keys() {
     let (folder, source, target) = shop();
     let sample = |source: &Path, table: &str, sample: Sample, seed: u64, threads: usize| {
         let write = options(threads).overwrite(true);
@@ -360,7 +360,7 @@ fn a_sample_depends_on_the_seed_and_the_keys_alone() {
 }
 
 #[test]
-fn a_sample_is_drawn_from_the_rows_for_which_the_condition_is_true() {
+fn a_sample_of_rows_is_drawn_from_those_that_satisfy_the_condition() {
     let (_folder, source, target) = shop();
     let copy = Copy::new(&source, &target).filter("plain", "a % 2").sample("plain", Sample::Rows(100));
     let report = copy.run().unwrap();
@@ -370,7 +370,7 @@ fn a_sample_is_drawn_from_the_rows_for_which_the_condition_is_true() {
 }
 
 #[test]
-fn conditions_that_are_not_about_one_row_are_refused() {
+fn conditions_that_cannot_be_evaluated_for_one_row_of_a_table_are_refused() {
     let (_folder, source, target) = shop();
     for (table, condition, said) in [
         ("place", "1", "no such table"),
@@ -407,7 +407,7 @@ fn conditions_that_are_not_about_one_row_are_refused() {
 }
 
 #[test]
-fn a_plan_names_the_conditions_and_reads_no_rows() {
+fn the_plan_of_a_copy_names_conditions_and_samples_and_makes_no_file() {
     let (_folder, source, target) = shop();
     let copy = Copy::new(&source, &target)
         .filter("places", "id > 5")
@@ -427,7 +427,7 @@ fn a_plan_names_the_conditions_and_reads_no_rows() {
 }
 
 #[test]
-fn a_cancelled_copy_leaves_nothing() {
+fn a_cancelled_copy_with_a_condition_leaves_no_file() {
     let (folder, source, target) = shop();
     let cancel = Cancel::new();
     cancel.cancel();
@@ -438,7 +438,7 @@ fn a_cancelled_copy_leaves_nothing() {
 }
 
 #[test]
-fn a_masked_copy_leaves_rows_out_by_their_old_values() {
+fn a_masked_copy_selects_rows_by_their_unmasked_values() {
     let (_folder, source, target) = shop();
     let masks = Schema::parse("CREATE TABLE places (name -- gen: name()\n)", "mask.sql".as_ref()).unwrap();
     let masking = Masking::new(MaskFile::new(masks).unwrap()).unwrap();
@@ -452,7 +452,7 @@ fn a_masked_copy_leaves_rows_out_by_their_old_values() {
 }
 
 #[test]
-fn a_preview_shows_the_first_rows_that_are_copied() {
+fn the_preview_of_a_copy_shows_the_first_rows_that_are_copied() {
     let (_folder, source, target) = shop();
     let masks = "CREATE TABLE places (name -- gen: name()
         );
@@ -480,7 +480,7 @@ fn a_preview_shows_the_first_rows_that_are_copied() {
 }
 
 #[test]
-fn a_plan_in_json_has_samples_as_they_are_given() {
+fn the_plan_in_json_has_samples_in_the_form_in_which_they_were_given() {
     let (_folder, source, target) = shop();
     let copy = Copy::new(&source, &target)
         .sample("places", Sample::Rows(1000))
@@ -493,7 +493,7 @@ fn a_plan_in_json_has_samples_as_they_are_given() {
 }
 
 #[test]
-fn a_long_chain_of_rows_is_left_out_from_its_first_row() {
+fn all_descendants_of_a_left_out_row_are_left_out_of_a_long_chain() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("source.db"), folder.path().join("target.db"));
     open_new(

@@ -67,7 +67,7 @@ fn a_copy_in_place_of_a_database_in_use_changes_nothing() {
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn a_link_to_the_source_as_the_target_is_a_copy_in_place() {
+fn a_copy_to_a_symbolic_link_to_its_source_keeps_the_content_and_the_link() {
     let folder = tempfile::tempdir().unwrap();
     let (db, link) = (folder.path().join("a.db"), folder.path().join("link.db"));
     make(&db, "delete");
@@ -79,7 +79,7 @@ fn a_link_to_the_source_as_the_target_is_a_copy_in_place() {
 }
 
 #[test]
-fn a_damaged_database_is_neither_replaced_nor_left_locked() {
+fn a_copy_in_place_that_fails_because_of_damage_keeps_the_journal_mode_and_leaves_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("a.db");
     make(&db, "wal");

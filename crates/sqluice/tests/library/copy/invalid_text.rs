@@ -29,7 +29,7 @@ fn hex(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn an_export_writes_null_for_invalid_text_on_request_and_other_columns_without_it() {
+fn invalid_text_ends_an_export_unless_null_is_written_for_it_or_its_column_is_left_out() {
     for encoding in ["UTF-8", "UTF-16le"] {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
@@ -70,7 +70,7 @@ fn a_load_puts_rows_with_invalid_text_into_the_reject_file() {
 }
 
 #[test]
-fn a_masked_copy_keeps_the_bytes_of_columns_without_a_mask() {
+fn a_masked_copy_keeps_the_invalid_text_of_columns_without_a_mask() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     database(&path("a.db"), "UTF-8");
@@ -83,7 +83,7 @@ fn a_masked_copy_keeps_the_bytes_of_columns_without_a_mask() {
 }
 
 #[test]
-fn a_profile_is_made_and_statements_for_d1_store_the_same_bytes() {
+fn invalid_text_can_be_profiled_and_statements_for_d1_store_its_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     for encoding in ["UTF-8", "UTF-16be"] {

@@ -42,7 +42,7 @@ fn an_index_whose_collation_has_changed_is_sorted_again() {
 }
 
 #[test]
-fn memory_for_sorting_is_needed_only_where_something_is_sorted() {
+fn a_copy_needs_memory_for_sorting_only_if_an_index_is_out_of_order() {
     let sql = format!(
         "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); {ROWS} CREATE INDEX i ON t (b COLLATE NOCASE);
          PRAGMA writable_schema = ON;"
@@ -63,7 +63,7 @@ fn memory_for_sorting_is_needed_only_where_something_is_sorted() {
 }
 
 #[test]
-fn rows_without_rowids_whose_collation_has_changed_are_sorted_again() {
+fn a_table_without_rowids_whose_collation_has_changed_is_sorted_again() {
     let (_folder, source, target) = made(&format!(
         "CREATE TABLE t (a INT, b TEXT COLLATE NOCASE, PRIMARY KEY (b, a)) WITHOUT ROWID; {ROWS}
          ALTER TABLE t ADD COLUMN c DEFAULT 5; INSERT INTO t VALUES (0, 'c', 1);
@@ -93,7 +93,7 @@ fn an_index_with_an_unknown_collation_is_copied_as_it_is() {
 }
 
 #[test]
-fn descending_indexes_of_old_formats_keep_their_order_and_the_format() {
+fn descending_indexes_of_an_old_file_format_keep_their_order_and_the_format() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("source.db"), folder.path().join("target.db"));
     let connection = Connection::open(&source).unwrap();
@@ -109,7 +109,7 @@ fn descending_indexes_of_old_formats_keep_their_order_and_the_format() {
 }
 
 #[test]
-fn two_objects_with_the_same_root_page_are_refused_by_name() {
+fn a_copy_refuses_two_schema_objects_with_the_same_root_page_by_name() {
     let (_folder, source, target) = made(
         "CREATE TABLE one (a); CREATE TABLE two (a); PRAGMA writable_schema = ON;
          UPDATE sqlite_schema SET rootpage = 2",
@@ -123,7 +123,7 @@ fn two_objects_with_the_same_root_page_are_refused_by_name() {
 }
 
 #[test]
-fn an_object_that_sqlite_cannot_parse_is_refused_by_name() {
+fn a_copy_refuses_a_schema_object_that_sqlite_cannot_parse_by_name() {
     let (_folder, source, target) = made(
         "CREATE TABLE one (a); CREATE VIEW seen AS SELECT 1; PRAGMA writable_schema = ON;
          UPDATE sqlite_schema SET sql = 'CREATE VIEW seen AS SELEC 1' WHERE name = 'seen'",
@@ -135,7 +135,7 @@ fn an_object_that_sqlite_cannot_parse_is_refused_by_name() {
 }
 
 #[test]
-fn a_damaged_tree_is_an_error_and_leaves_no_file() {
+fn copying_a_table_with_a_damaged_page_is_an_error_that_leaves_no_file() {
     let (_folder, source, target) = made(&format!("CREATE TABLE t (a, b); {ROWS}"));
     let mut file = std::fs::read(&source).unwrap();
     // The type of a leaf page is overwritten.

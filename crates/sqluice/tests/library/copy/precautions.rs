@@ -107,6 +107,7 @@ fn commit_elsewhere(db: &Path) -> bool {
     command.env(COMMIT_TO, db).output().unwrap().status.success()
 }
 
+/// The process that commits for other tests: not a test of its own.
 #[test]
 fn a_commit_for_other_tests() {
     let Some(db) = std::env::var_os(COMMIT_TO) else { return };
@@ -150,7 +151,7 @@ fn without_a_read_transaction_a_commit_can_happen_between_two_page_reads() {
 
 #[test]
 #[cfg_attr(windows, ignore = "locks on Windows belong to one open file")]
-fn closing_any_other_descriptor_of_the_file_ends_the_read_transaction_silently() {
+fn closing_another_descriptor_of_the_file_silently_ends_the_read_transaction() {
     let (_folder, db) = made("delete");
     let file = Raw::of(&db);
     let transaction = begin(&db);
@@ -163,7 +164,7 @@ fn closing_any_other_descriptor_of_the_file_ends_the_read_transaction_silently()
 }
 
 #[test]
-fn a_reader_that_ends_leaves_the_lock_of_another_reader() {
+fn the_end_of_one_reader_does_not_release_the_lock_of_another_reader() {
     let (_folder, db) = made("delete");
     let begin = || Snapshot::begin(&db, &ReadOptions::new(), &Cancel::new()).unwrap();
     let first = begin();
@@ -176,7 +177,7 @@ fn a_reader_that_ends_leaves_the_lock_of_another_reader() {
 }
 
 #[test]
-fn without_the_log_a_checkpoint_that_spares_a_reader_leaves_two_states_in_the_file() {
+fn after_a_partial_checkpoint_the_file_without_its_log_has_pages_of_two_states() {
     let (_folder, db) = made("wal");
     let writer = Connection::open(&db).unwrap();
     writer.execute_batch("PRAGMA wal_autocheckpoint = 0").unwrap();
@@ -193,7 +194,7 @@ fn without_the_log_a_checkpoint_that_spares_a_reader_leaves_two_states_in_the_fi
 }
 
 #[test]
-fn frames_of_the_log_that_no_commit_follows_are_not_read() {
+fn uncommitted_frames_of_the_write_ahead_log_are_not_read() {
     let (_folder, db) = made("wal");
     let writer = Connection::open(&db).unwrap();
     // With a small cache, SQLite writes pages of the open transaction to the log.

@@ -45,7 +45,7 @@ fn chosen(report: &CopyReport) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn each_purpose_has_its_settings_and_reports_them() {
+fn a_copy_for_each_purpose_has_and_reports_the_settings_of_the_purpose() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     for (purpose, settings, modes) in [
@@ -115,7 +115,7 @@ fn each_purpose_has_its_settings_and_reports_them() {
 }
 
 #[test]
-fn given_settings_are_kept_if_the_purpose_allows_them() {
+fn explicit_settings_are_kept_if_the_purpose_of_the_copy_allows_them() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (source(folder.path()), folder.path().join("target.db"));
     let asked = Copy::new(&source, &target).page_size(PageSize::new(8192)).purpose(Purpose::Http);
@@ -152,7 +152,7 @@ fn open_new(db: &Path) -> Connection {
 }
 
 #[test]
-fn datasette_gets_the_counts_of_all_tables() {
+fn a_copy_for_datasette_has_an_inspect_file_with_the_row_counts_of_all_tables() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (source(folder.path()), folder.path().join("served.db"));
     let report = run(&Copy::new(&source, &target).purpose(Purpose::Datasette)).unwrap();
@@ -181,7 +181,7 @@ fn datasette_gets_the_counts_of_all_tables() {
     assert!(!target.exists());
 }
 
-/// Runs the statements of all files, each no longer than D1 accepts.
+/// Runs the statements of all files, and asserts that D1 accepts the sizes of files and statements.
 fn import(folder: &Path, report: &CopyReport, into: &Path) {
     let connection = open_new(into);
     connection.execute_batch("PRAGMA foreign_keys = ON; BEGIN").unwrap();
@@ -229,7 +229,7 @@ fn is_complete(sql: &str) -> bool {
 }
 
 #[test]
-fn statements_have_the_largest_rows_that_d1_accepts_and_no_larger() {
+fn rows_up_to_the_statement_limit_of_d1_are_written_and_larger_rows_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let [db, target, back] = ["x.db", "x", "back.db"].map(|name| folder.path().join(name));
     let connection = open_new(&db);

@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn a_copy_keeps_auto_vacuum(seed: u64) {
+    fn a_copy_keeps_the_auto_vacuum_mode_of_its_source(seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let (source, target) = (folder.path().join("source.db"), folder.path().join("target.db"));
@@ -147,7 +147,7 @@ proptest! {
 }
 
 #[test]
-fn an_empty_file_is_a_database_without_tables() {
+fn a_file_of_zero_bytes_is_copied_as_a_database_without_tables() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("source.db"), folder.path().join("target.db"));
     std::fs::write(&source, "").unwrap();

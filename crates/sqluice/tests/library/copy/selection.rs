@@ -67,14 +67,14 @@ fn a_selection_that_breaks_a_view_trigger_or_reference_is_refused_unless_forced(
 }
 
 #[test]
-fn a_trigger_that_uses_a_table_left_out_is_named() {
+fn the_error_about_a_table_left_out_of_a_copy_names_the_trigger_that_uses_it() {
     let (_folder, source, target) = shop();
     let error = run(&Copy::new(&source, &target).exclude_tables(["log"])).unwrap_err();
     assert!(error.to_string().contains("trigger logs"), "{error}");
 }
 
 #[test]
-fn no_indexes_leaves_out_indexes_that_are_not_unique() {
+fn the_setting_no_indexes_leaves_out_only_indexes_that_are_not_unique() {
     let (_folder, source, target) = shop();
     let report = run(&Copy::new(&source, &target).no_indexes(true)).unwrap();
     assert_eq!(report.left_out, ["index by_day"]);
@@ -83,7 +83,7 @@ fn no_indexes_leaves_out_indexes_that_are_not_unique() {
 }
 
 #[test]
-fn selected_tables_come_with_their_indexes_and_virtual_tables_with_their_shadow_tables() {
+fn selected_virtual_tables_are_copied_with_their_shadow_tables() {
     let (_folder, source, target) = shop();
     let report = run(&Copy::new(&source, &target).tables(["WORDS", "customers"])).unwrap();
     assert!(report.rows > 0);
@@ -94,7 +94,7 @@ fn selected_tables_come_with_their_indexes_and_virtual_tables_with_their_shadow_
 }
 
 #[test]
-fn a_table_that_does_not_exist_is_an_error_with_the_nearest_name() {
+fn selecting_a_table_that_does_not_exist_is_an_error_with_the_nearest_name() {
     let (_folder, source, target) = shop();
     let error = run(&Copy::new(&source, &target).tables(["order"])).unwrap_err();
     assert!(error.to_string().contains("no table or view order"), "{error}");

@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(60))]
 
     #[test]
-    fn statements_for_d1_lose_no_object_and_no_rowid(seed: u64) {
+    fn statements_for_d1_keep_all_objects_rows_and_rowids(seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source.db");

@@ -83,7 +83,7 @@ fn each_copy_beside_a_writer_in_rollback_mode_has_one_committed_state() {
 }
 
 #[test]
-fn a_copy_that_keeps_others_waiting_too_long_ends_without_a_file() {
+fn a_copy_that_exceeds_its_limit_on_blocking_writers_fails_without_leaving_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let (db, target) = (folder.path().join("a.db"), folder.path().join("copy.db"));
     make(&db, "delete");
@@ -95,7 +95,7 @@ fn a_copy_that_keeps_others_waiting_too_long_ends_without_a_file() {
 }
 
 #[test]
-fn a_transaction_that_was_killed_is_rolled_back_and_not_copied() {
+fn an_unfinished_transaction_in_a_hot_journal_is_rolled_back_before_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     let (db, hot, target) =
         (folder.path().join("a.db"), folder.path().join("hot.db"), folder.path().join("copy.db"));

@@ -152,7 +152,7 @@ proptest! {
 }
 
 #[test]
-fn a_table_grows_again_and_again() {
+fn a_table_grows_correctly_over_40_appends() {
     let home = Home::new();
     let path = home.path("ours.db");
     Old { page_bytes: 512, wal: true, ..Old::default() }.create(&path);
@@ -175,7 +175,7 @@ fn a_table_grows_again_and_again() {
 }
 
 #[test]
-fn rows_beyond_the_largest_rowid_refute_the_order_of_rows() {
+fn appending_beyond_the_largest_rowid_is_refused_and_changes_nothing() {
     let home = Home::new();
     let path = home.path("ours.db");
     let database = Connection::open(&path).unwrap();

@@ -24,7 +24,7 @@ fn rows(count: usize) -> Vec<Row> {
 }
 
 #[test]
-fn partial_indexes_constraints_and_triggers_are_made_in_the_same_transaction() {
+fn a_table_added_with_partial_indexes_constraints_and_triggers_equals_that_of_sqlite() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("ours.db");
@@ -58,7 +58,7 @@ fn partial_indexes_constraints_and_triggers_are_made_in_the_same_transaction() {
 }
 
 #[test]
-fn a_row_that_breaks_a_constraint_undoes_everything() {
+fn a_row_that_breaks_a_constraint_undoes_the_whole_load() {
     for wal in [false, true] {
         for (column, value, said) in
             [(1, Owned::Text(vec![b'x'; 90]), "CHECK"), (2, Owned::Int(1), "old 1 has no row")]

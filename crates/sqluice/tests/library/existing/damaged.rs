@@ -173,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn pages_that_a_damaged_header_does_not_count_are_not_cut_off() {
+fn pages_beyond_the_page_count_of_a_damaged_header_are_not_truncated() {
     for mode in ["delete", "wal"] {
         let home = Home::new();
         let path = home.path("x.db");

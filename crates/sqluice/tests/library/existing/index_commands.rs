@@ -39,7 +39,7 @@ fn plan_of(connection: &Connection, sql: &str) -> String {
 }
 
 #[test]
-fn queries_use_the_index() {
+fn queries_of_another_connection_use_the_new_index() {
     for mode in ["delete", "wal"] {
         let home = Home::new();
         let path = database(&home, 20_000, &format!("PRAGMA journal_mode = {mode}"));
@@ -84,7 +84,7 @@ fn a_repeated_key_is_reported_with_both_rows_and_nothing_is_changed() {
 }
 
 #[test]
-fn names_of_indexes_are_checked_before_any_work() {
+fn names_and_statements_of_indexes_are_checked_before_any_work() {
     let home = Home::new();
     let path = database(&home, 10, "");
     index(&path, &["CREATE INDEX i ON t (b)"]).unwrap();
@@ -162,7 +162,7 @@ fn indexes_that_only_sqlite_can_make_are_made_by_sqlite() {
 }
 
 #[test]
-fn an_index_computes_only_the_generated_columns_that_it_needs() {
+fn a_new_index_computes_only_the_generated_columns_that_the_index_uses() {
     let home = Home::new();
     let path = home.path("x.db");
     let old = Connection::open(&path).unwrap();
@@ -181,7 +181,7 @@ fn an_index_computes_only_the_generated_columns_that_it_needs() {
 }
 
 #[test]
-fn in_databases_that_take_no_pages_sqlite_makes_the_index() {
+fn sqlite_makes_the_index_in_databases_that_cannot_be_written_by_pages() {
     for (before, why) in [
         ("PRAGMA auto_vacuum = FULL", "pointer map"),
         ("PRAGMA encoding = 'UTF-16le'", "UTF-16le"),
@@ -219,8 +219,8 @@ fn index_waits_for_a_writer_and_lets_readers_continue() {
 }
 
 #[test]
-fn a_run_that_is_stopped_leaves_nothing() {
-    /// Stops when a given number of phases have begun.
+fn an_index_run_that_is_cancelled_leaves_the_old_database() {
+    /// Cancels the run when the given number of phases have begun.
     struct Stop(Cancel, std::sync::atomic::AtomicUsize);
     impl Progress for Stop {
         fn phase(&self, _: &str, _: Option<Amount>) {
@@ -253,7 +253,7 @@ fn a_run_that_is_stopped_leaves_nothing() {
 }
 
 #[test]
-fn damage_is_reported_with_its_page() {
+fn index_reports_a_damaged_page_by_its_number() {
     let home = Home::new();
     let path = database(&home, 5000, "");
     let mut bytes = std::fs::read(&path).unwrap();

@@ -64,7 +64,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn entries_are_those_of_create_index_to_the_byte(
+    fn index_entries_equal_those_of_create_index_byte_for_byte(
         seed in any::<u64>(),
         wal in any::<bool>(),
         rows in prop_oneof![Just(0..1usize), Just(0..30), Just(0..800)],

@@ -38,7 +38,7 @@ proptest! {
     #![proptest_config(cases(30))]
 
     #[test]
-    fn rebuilt_indexes_have_the_old_and_the_new_entries(
+    fn indexes_rebuilt_by_an_append_have_the_old_and_the_new_entries(
         wal in any::<bool>(),
         page_bytes in prop::sample::select(&[512u32, 512, 1024, 4096, 65536][..]),
         (there, come) in (prop_oneof![Just(0usize), 1..40usize, 40..2500usize], prop_oneof![1..30usize, 30..2000usize]),
@@ -53,7 +53,7 @@ proptest! {
         let database = Connection::open(&path).unwrap();
         database.execute_batch(&format!("PRAGMA synchronous = OFF; {DECLARED}; BEGIN")).unwrap();
         insert(&database, "t", OnConflict::Abort, &rows(&mut random, 5, there, bytes)).unwrap();
-        // Pages of an index that grew by insertion, and lost rows, are anywhere in the file.
+        // The pages of an index that grew by insertion and lost entries are in no order in the file.
         database.execute_batch("DELETE FROM t WHERE id % 3 = 1; COMMIT").unwrap();
         database.close().unwrap();
         let theirs = copied(&home, &path, "theirs.db");
@@ -85,7 +85,7 @@ proptest! {
 }
 
 #[test]
-fn a_key_that_exists_already_ends_the_run_and_changes_nothing() {
+fn appending_a_key_that_exists_already_is_refused_and_changes_nothing() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");

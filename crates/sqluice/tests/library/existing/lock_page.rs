@@ -27,7 +27,7 @@ fn rows(count: usize) -> Vec<Row> {
 }
 
 #[test]
-fn the_page_of_the_lock_byte_is_left_out_wherever_new_pages_are() {
+fn the_page_of_the_lock_byte_is_skipped_wherever_new_pages_are_appended() {
     in_own_process(|| {
         for (page_bytes, wal) in [(512, false), (1024, true)] {
             let old = Old { page_bytes, wal, rows: 9, ..Old::default() };
@@ -98,7 +98,7 @@ fn sparse(path: &Path, pages: u32) {
 }
 
 #[test]
-fn new_pages_leave_the_page_of_the_lock_byte_out_where_it_really_is() {
+fn appended_pages_skip_the_page_of_the_lock_byte_at_its_real_place() {
     let home = Home::new();
     let path = home.path("x.db");
     let lock_page = PENDING_BYTE / 65536 + 1;

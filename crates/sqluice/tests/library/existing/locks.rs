@@ -81,7 +81,7 @@ fn a_reader_keeps_its_snapshot_in_wal_mode_and_sees_all_new_rows_afterwards() {
 }
 
 #[test]
-fn a_log_that_an_old_reader_keeps_from_being_copied_ends_the_load() {
+fn a_load_is_refused_if_an_old_reader_keeps_the_log_from_being_checkpointed() {
     let home = Home::new();
     let path = home.path("x.db");
     Old { wal: true, ..Old::default() }.create(&path);
@@ -139,7 +139,7 @@ fn in_rollback_mode_a_load_waits_for_a_reader_only_at_the_commit() {
 }
 
 #[test]
-fn a_load_waits_for_another_writer_and_then_reports_it() {
+fn a_load_waits_for_another_writer_until_the_busy_timeout_ends() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -196,7 +196,7 @@ fn no_other_process_writes_while_pages_are_written() {
 }
 
 #[test]
-fn a_run_that_fails_or_is_cancelled_leaves_nothing_behind() {
+fn a_run_that_fails_or_is_cancelled_leaves_the_old_database() {
     for wal in [false, true] {
         for fault in 0..3 {
             let home = Home::new();
@@ -273,7 +273,7 @@ fn a_connection_that_read_during_a_failed_run_writes_no_malformed_pages() {
 }
 
 #[test]
-fn a_connection_that_reads_while_a_tail_is_cut_off_writes_no_malformed_pages() {
+fn a_connection_that_read_before_surplus_pages_were_truncated_writes_no_malformed_pages() {
     let home = Home::new();
     let path = home.path("x.db");
     Old { wal: true, ..Old::default() }.create(&path);
@@ -307,7 +307,7 @@ fn copy_elsewhere(home: &Home, folder: usize) {
 }
 
 #[test]
-fn a_crash_leaves_the_old_database_and_the_next_run_removes_the_leftovers() {
+fn a_crash_during_a_load_leaves_the_old_database_and_the_next_run_removes_the_leftovers() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -338,7 +338,7 @@ fn a_crash_leaves_the_old_database_and_the_next_run_removes_the_leftovers() {
 }
 
 #[test]
-fn the_next_run_removes_the_tail_of_a_killed_run() {
+fn the_next_run_removes_bytes_that_a_killed_run_left_behind_the_last_page() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -370,7 +370,7 @@ fn refusal(path: &Path) -> String {
 }
 
 #[test]
-fn databases_that_take_no_pages_are_refused_with_the_reason() {
+fn databases_with_auto_vacuum_or_utf_16_text_cannot_be_written_by_pages() {
     let make = |sql: &str| {
         let home = Home::new();
         let path = home.path("x.db");
@@ -392,7 +392,7 @@ fn databases_that_take_no_pages_are_refused_with_the_reason() {
 }
 
 #[test]
-fn pages_with_reserved_bytes_are_refused() {
+fn databases_with_reserved_bytes_in_their_pages_cannot_be_written_by_pages() {
     let home = Home::new();
     let path = home.path("x.db");
     let database = Connection::open(&path).unwrap();
@@ -413,7 +413,7 @@ fn pages_with_reserved_bytes_are_refused() {
 }
 
 #[test]
-fn headers_of_old_writers_are_refused() {
+fn databases_of_old_sqlite_versions_cannot_be_written_by_pages() {
     let home = Home::new();
     let path = home.path("x.db");
     let patched = |at: usize, word: u32| {
@@ -451,7 +451,7 @@ fn a_file_that_is_not_a_database_is_reported() {
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn a_symbolic_link_is_followed_and_stays() {
+fn a_load_into_a_symbolic_link_changes_the_linked_file_and_keeps_the_link() {
     let home = Home::new();
     let (path, link) = (home.path("x.db"), home.path("link.db"));
     Old { wal: true, ..Old::default() }.create(&path);
@@ -465,7 +465,7 @@ fn a_symbolic_link_is_followed_and_stays() {
 }
 
 #[test]
-fn an_empty_file_is_an_empty_database() {
+fn a_file_of_zero_bytes_is_used_as_an_empty_database() {
     let home = Home::new();
     let path = home.path("x.db");
     std::fs::write(&path, "").unwrap();
@@ -478,7 +478,7 @@ fn an_empty_file_is_an_empty_database() {
 }
 
 #[test]
-fn a_hot_journal_is_rolled_back_first() {
+fn a_hot_journal_is_rolled_back_before_a_load() {
     let home = Home::new();
     let (path, crashed) = (home.path("x.db"), home.path("crashed.db"));
     Old { rows: 3000, ..Old::default() }.create(&path);

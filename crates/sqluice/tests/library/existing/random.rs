@@ -297,9 +297,9 @@ impl New {
         let mut ids: Vec<i64> = (0..self.rows as i64).map(|i| i * 2 + 1).collect();
         if !first && self.what != What::NewTable && !self.overlaps {
             let largest = if old.has_last_rowid() { old.last_rowid } else { old.rows as i64 * 2 };
+            // Rowids above the largest possible one become the largest one, and repeat it. SQLite refuses that, too.
             ids.iter_mut().for_each(|id| *id = id.saturating_add(largest));
         }
-        // Beyond the largest rowid, all rows get the largest one: SQLite refuses that, too.
         if self.shuffled {
             for at in (1..ids.len()).rev() {
                 ids.swap(at, random.below(at + 1));
@@ -499,7 +499,7 @@ fn check(old: &Old, new: &New) {
     if new.what == What::Upsert && upsert_keys(old).is_none() {
         new.what = What::Append;
     }
-    // Beyond the largest rowid SQLite picks one at random.
+    // Once the largest rowid is used, SQLite picks the next rowids at random.
     if old.last_rowid > 1 << 60 && (new.nulls || old.key == Key::None) {
         new.rows = new.rows.min(400);
     }

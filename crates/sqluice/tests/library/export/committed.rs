@@ -72,7 +72,7 @@ fn states(file: &Path) -> Vec<u64> {
 }
 
 #[test]
-fn all_files_have_one_committed_state_while_others_write() {
+fn all_files_of_an_export_have_one_committed_state_while_others_write() {
     for journal_mode in ["WAL", "DELETE"] {
         let folder = tempfile::tempdir().unwrap();
         let db = folder.path().join("x.db");
@@ -107,7 +107,7 @@ fn all_files_have_one_committed_state_while_others_write() {
 }
 
 #[test]
-fn a_busy_limit_ends_a_long_export_only_where_others_cannot_commit() {
+fn a_busy_limit_ends_a_long_export_only_in_rollback_mode() {
     for (journal_mode, ends) in [("DELETE", true), ("WAL", false)] {
         let folder = tempfile::tempdir().unwrap();
         let db = folder.path().join("x.db");

@@ -286,7 +286,7 @@ fn a_dump_of_a_database_without_tables_makes_an_empty_database() {
 }
 
 #[test]
-fn the_order_of_sqlite_schema_is_kept() {
+fn a_dump_keeps_the_order_of_sqlite_schema() {
     let shop = Shop::new(
         "CREATE TABLE a (x); CREATE INDEX a_x ON a (x); CREATE VIEW v AS SELECT * FROM b; CREATE TABLE b (x);
          INSERT INTO a VALUES (1), (2); INSERT INTO b VALUES (3);",
@@ -298,7 +298,7 @@ fn the_order_of_sqlite_schema_is_kept() {
 }
 
 #[test]
-fn a_dump_without_virtual_tables_runs_on_a_defensive_connection() {
+fn only_a_dump_without_virtual_tables_runs_on_a_defensive_connection() {
     use rusqlite::config::DbConfig;
 
     let shop = Shop::new(&format!("{SHOP} DROP TABLE sqlite_stat4;"));
@@ -324,7 +324,7 @@ fn a_dump_without_virtual_tables_runs_on_a_defensive_connection() {
 }
 
 #[test]
-fn settings_that_select_rows_or_values_are_refused() {
+fn settings_that_select_rows_or_columns_are_refused_for_a_dump() {
     let shop = Shop::new(SHOP);
     let refused = [
         (shop.export("x.sql").query("SELECT 1".to_owned()), "query"),
@@ -396,7 +396,7 @@ fn a_canceled_or_refused_dump_leaves_no_file() {
 }
 
 #[test]
-fn a_plan_lists_the_tables_and_what_changes() {
+fn the_plan_of_a_dump_lists_its_tables_and_the_rows_that_get_new_rowids() {
     let shop = Shop::new("CREATE TABLE a (x); CREATE TABLE b (rowid, oid, _rowid_)");
     let prepared = shop.export("x.sql").prepare(&Context::default()).unwrap();
     let file = &prepared.plan().files[0];

@@ -51,7 +51,7 @@ const ITEMS: &str = "CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, pric
     INSERT INTO items VALUES (1, 'tea', 2.5), (2, '', NULL), (3, NULL, 1e300), (9, 'a \"b\", c' || char(10), -7.0)";
 
 #[test]
-fn csv_distinguishes_null_from_empty_text() {
+fn csv_exports_distinguish_null_from_empty_text() {
     let shop = Shop::new(ITEMS);
     let expected = "id,name,price\n1,tea,2.5\n2,\"\",\n3,,1e+300\n9,\"a \"\"b\"\", c\n\",-7.0\n";
     assert_eq!(shop.text(&shop.export("x.csv"), "x.csv"), expected);
@@ -60,7 +60,7 @@ fn csv_distinguishes_null_from_empty_text() {
 }
 
 #[test]
-fn json_is_one_object_per_line_or_an_array_of_objects() {
+fn json_exports_are_one_object_per_line_or_an_array_of_objects() {
     let shop = Shop::new(ITEMS);
     let export = shop.export("x.ndjson").columns(vec!["name".to_owned(), "ID".to_owned()]);
     let lines = [
@@ -77,7 +77,7 @@ fn json_is_one_object_per_line_or_an_array_of_objects() {
 }
 
 #[test]
-fn json_keeps_values_of_columns_with_nulls_or_several_types() {
+fn json_exports_keep_nulls_and_values_of_several_types_in_a_column() {
     let shop = Shop::new(
         "CREATE TABLE t (a INTEGER, b REAL, c TEXT, d);
          INSERT INTO t VALUES (7, 2.5, 'x', 0), (NULL, NULL, NULL, NULL), (0, -0.25, '', 'y'), (-1, 1e300, 'z', 0.5)",
@@ -95,7 +95,7 @@ fn json_keeps_values_of_columns_with_nulls_or_several_types() {
 }
 
 #[test]
-fn some_columns_and_rows_and_queries_are_exported() {
+fn selected_columns_selected_rows_and_queries_are_exported() {
     let shop = Shop::new(ITEMS);
     let export =
         shop.export("1.csv").columns(vec!["price".to_owned(), "id".to_owned()]).filter("id > 1".to_owned());
@@ -107,7 +107,7 @@ fn some_columns_and_rows_and_queries_are_exported() {
 }
 
 #[test]
-fn all_tables_go_to_a_folder() {
+fn all_tables_of_a_database_are_exported_to_a_folder() {
     let shop = Shop::new(
         "CREATE TABLE a (x); CREATE TABLE b (y); CREATE VIEW v AS SELECT y FROM b; INSERT INTO b VALUES (7)",
     );
@@ -129,7 +129,7 @@ fn all_tables_go_to_a_folder() {
 }
 
 #[test]
-fn a_value_that_the_format_does_not_have_is_an_error_with_its_place_and_leaves_no_file() {
+fn a_value_that_the_format_cannot_store_is_an_error_with_the_place_and_leaves_no_file() {
     let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, v); CREATE TABLE w (k TEXT PRIMARY KEY, v INT) WITHOUT ROWID;
         INSERT INTO t VALUES (1, 'a'), (2, 'b'), (5, x'00ff'); INSERT INTO w VALUES ('a', 1), ('b', 'two')";
     let shop = Shop::new(sql);
@@ -153,7 +153,7 @@ fn a_value_that_the_format_does_not_have_is_an_error_with_its_place_and_leaves_n
 }
 
 #[test]
-fn numbers_and_text_in_one_column_of_csv_are_noted() {
+fn a_csv_export_notes_a_column_that_has_both_numbers_and_text() {
     let shop = Shop::new("CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 2), ('1', 3)");
     let report = run(&shop.export("x.csv"));
     assert_eq!(report.files[0].notes.len(), 1, "{:?}", report.files[0].notes);
@@ -190,7 +190,7 @@ fn parquet_types(file: &Path) -> Vec<String> {
 }
 
 #[test]
-fn decimal_columns_are_doubles_and_untyped_columns_get_the_type_of_their_values() {
+fn parquet_columns_of_decimals_are_doubles_and_untyped_ones_get_the_type_of_their_values() {
     let sql = "CREATE TABLE t (a DECIMAL(10, 2), b NUMERIC, c, d BOOLEAN, e, f BLOB, g DECIMAL);
         INSERT INTO t VALUES (1, 2, 'x', 1, NULL, x'00', 9007199254740993), (1.5, 3, 'y', 0, NULL, NULL, 1)";
     let shop = Shop::new(sql);
@@ -200,7 +200,7 @@ fn decimal_columns_are_doubles_and_untyped_columns_get_the_type_of_their_values(
 }
 
 #[test]
-fn the_bytes_do_not_depend_on_threads() {
+fn the_bytes_of_an_exported_file_do_not_depend_on_threads() {
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c REAL);
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
         INSERT INTO t SELECT i, 'row ' || i, i / 7.0 FROM n";
@@ -252,7 +252,7 @@ impl Progress for Stops {
 }
 
 #[test]
-fn a_run_that_is_stopped_leaves_nothing() {
+fn an_export_that_is_cancelled_leaves_no_file() {
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT);
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
         INSERT INTO t SELECT i, 'row ' || i FROM n";
@@ -268,7 +268,7 @@ fn a_run_that_is_stopped_leaves_nothing() {
 }
 
 #[test]
-fn tables_of_a_database_are_loaded_into_another() {
+fn tables_and_views_of_a_database_are_loaded_into_another_database() {
     let sql = "CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE b (x REAL, y);
         CREATE VIEW v AS SELECT name FROM a; INSERT INTO a VALUES (5, 'five'), (7, NULL);
         INSERT INTO b VALUES (1, x'00'), (2.5, 'text'), (NULL, 3)";
@@ -291,7 +291,7 @@ fn tables_of_a_database_are_loaded_into_another() {
 }
 
 #[test]
-fn settings_of_text_formats_are_refused_for_a_database() {
+fn settings_for_text_files_are_refused_in_a_load_from_a_database() {
     let shop = Shop::new(ITEMS);
     let mut delimited = Load::new(shop.at("x.db"), [shop.db()]);
     delimited.format = sqluice::load::FormatOptions::new().header(true);

@@ -1,4 +1,4 @@
-//! Reads of a table in parts: together they are the table, and a commit in between is an error.
+//! Reads of a table in parts: the parts make up the table, and a read fails if another connection has committed since they were planned.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ fn shown(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 #[test]
-fn the_parts_of_a_table_in_order_are_the_table_with_its_types() {
+fn the_parts_of_a_table_in_order_make_up_the_whole_table_with_its_types() {
     for table in TABLES {
         for count in [0, 1, 3000] {
             let folder = tempfile::tempdir().unwrap();
@@ -75,7 +75,7 @@ fn the_parts_of_a_table_in_order_are_the_table_with_its_types() {
 }
 
 #[test]
-fn a_part_may_be_read_with_some_of_its_columns() {
+fn parts_of_a_table_can_be_read_with_some_of_the_columns() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "DELETE", 3000);
@@ -91,7 +91,7 @@ fn a_part_may_be_read_with_some_of_its_columns() {
 }
 
 #[test]
-fn a_change_since_the_basis_was_taken_is_an_error_in_every_journal_mode() {
+fn reading_a_part_of_a_table_fails_if_the_database_changed_since_the_parts_were_planned() {
     for journal_mode in ["DELETE", "WAL"] {
         let folder = tempfile::tempdir().unwrap();
         let db = folder.path().join("x.db");
@@ -119,7 +119,7 @@ fn a_change_since_the_basis_was_taken_is_an_error_in_every_journal_mode() {
 }
 
 #[test]
-fn a_restarted_log_is_another_state_of_the_database() {
+fn each_change_of_a_database_whose_log_is_restarted_gives_another_state() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "WAL", 10);
@@ -139,7 +139,7 @@ fn a_restarted_log_is_another_state_of_the_database() {
 }
 
 #[test]
-fn parts_of_views_queries_and_conditions_are_refused() {
+fn reading_parts_of_views_queries_and_conditions_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "DELETE", 10);

@@ -28,7 +28,7 @@ fn count(db: &Connection, sql: &str) -> i64 {
 }
 
 #[test]
-fn every_preset_is_sound_and_its_foreign_keys_point_to_rows() {
+fn the_database_of_every_preset_is_sound_and_its_foreign_keys_refer_to_rows() {
     let home = Home::new();
     for preset in PRESETS {
         for (seed, rows) in [1_u64, 2, 49, 5_000].into_iter().enumerate() {
@@ -75,7 +75,7 @@ fn a_few_customers_have_most_of_the_orders_and_a_few_products_most_of_the_items(
 }
 
 #[test]
-fn the_rows_of_the_shop_agree_with_each_other() {
+fn orders_and_items_of_the_preset_shop_are_consistent_with_customers_and_products() {
     let home = Home::new();
     for (seed, rows) in [(1, 20_000), (2, 7), (9, 3_000)] {
         let db = make("shop", &home.path(&format!("shop-{seed}.db")), &[(None, rows)], seed);
@@ -117,7 +117,7 @@ fn the_rows_of_the_shop_agree_with_each_other() {
 }
 
 #[test]
-fn events_follow_each_other_after_their_devices_are_installed() {
+fn events_of_the_preset_events_are_in_order_and_after_the_installation_of_their_device() {
     let home = Home::new();
     let db = make("events", &home.path("events.db"), &[(None, 60_000)], 5);
     for (wrong, sql) in [
@@ -139,7 +139,7 @@ fn events_follow_each_other_after_their_devices_are_installed() {
 }
 
 #[test]
-fn the_row_count_of_a_single_table_may_be_given() {
+fn the_row_count_of_a_single_table_of_a_preset_can_be_set() {
     let home = Home::new();
     let db = make("shop", &home.path("shop.db"), &[(None, 1000), (Some("customers"), 3)], 3);
     assert_eq!(count(&db, "SELECT count(*) FROM customers"), 3);
@@ -148,7 +148,7 @@ fn the_row_count_of_a_single_table_may_be_given() {
 }
 
 #[test]
-fn orders_without_customers_are_refused() {
+fn the_preset_shop_without_customers_is_refused() {
     let home = Home::new();
     let nobody = generate("shop", &home.path("shop.db"), &[(None, 1000), (Some("customers"), 0)], 3);
     let error = nobody.run().unwrap_err();

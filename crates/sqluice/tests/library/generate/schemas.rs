@@ -274,7 +274,7 @@ fn generated_rows_keep_all_constraints_of_random_schemas() {
 }
 
 #[test]
-fn the_test_of_constraints_finds_rows_that_break_one() {
+fn the_check_used_by_these_tests_finds_rows_that_break_a_constraint() {
     for sql in [
         "CREATE TABLE t (a INT UNIQUE /* gen: int(1, 3) */)",
         "CREATE TABLE t (a INT CHECK (a % 2 = 0 AND a < 7) /* gen: 9 */)",
@@ -417,7 +417,7 @@ fn random_moments(random: &mut Random, names: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn moments_are_in_the_order_that_their_names_imply_and_none_is_after_today() {
+fn dates_are_in_the_order_that_the_names_of_their_columns_imply_and_not_after_today() {
     for seed in 0..tries(30, 150, 12_000) {
         let mut random = Random(seed);
         let mut some = |life: &[&'static str]| -> Vec<&'static str> {
@@ -488,7 +488,7 @@ fn moments_are_in_the_order_that_their_names_imply_and_none_is_after_today() {
 }
 
 #[test]
-fn a_timestamp_of_a_comment_determines_the_range_of_the_other_dates() {
+fn a_timestamp_range_in_a_generator_comment_determines_the_other_dates() {
     let sql = "CREATE TABLE orders (
         shipped_at TEXT, created_at TEXT NOT NULL, ordered_at TEXT, -- gen: timestamp('2031-01-01 00:00:00', '2031-12-31 00:00:00')
         paid_at TEXT -- gen: null(0.5, date('1990-01-01', '1999-01-01'))

@@ -44,11 +44,11 @@ fn compare(table: &str, write: fn(&Path) -> usize) {
 }
 
 #[test]
-fn line_items_are_stored_as_sqlite_stores_them() {
+fn line_items_of_tpch_are_stored_as_sqlite_stores_them() {
     compare("lineitem", tpch::write_line_items);
 }
 
 #[test]
-fn orders_are_stored_as_sqlite_stores_them() {
+fn orders_of_tpch_are_stored_as_sqlite_stores_them() {
     compare("orders", tpch::write_orders);
 }

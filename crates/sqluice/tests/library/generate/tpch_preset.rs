@@ -83,7 +83,7 @@ fn every_tpch_table_equals_what_sqlite_stores_from_the_csv() {
 }
 
 #[test]
-fn the_file_is_sound_and_the_same_for_any_number_of_threads() {
+fn a_database_of_the_preset_tpch_is_sound_and_the_same_for_any_number_of_threads() {
     let home = Home::new();
     // lineitem has several parts here, so that a wrong order would be found.
     let scale = scale().max(0.03);
@@ -108,7 +108,7 @@ fn the_file_is_sound_and_the_same_for_any_number_of_threads() {
 }
 
 #[test]
-fn a_division_of_decimals_keeps_its_fraction() {
+fn quantities_and_prices_of_line_items_are_floats_and_ship_dates_precede_receipt_dates() {
     let home = Home::new();
     let path = home.path("tpch.db");
     make(&path, 0.01, 2);
@@ -119,7 +119,7 @@ fn a_division_of_decimals_keeps_its_fraction() {
 }
 
 #[test]
-fn an_existing_database_gets_the_tables_once() {
+fn the_preset_tpch_adds_its_tables_to_an_existing_database_only_once() {
     let home = Home::new();
     let path = home.path("mine.db");
     open(&path).execute_batch("CREATE TABLE mine (a); INSERT INTO mine VALUES (1)").unwrap();
@@ -139,7 +139,7 @@ fn an_existing_database_gets_the_tables_once() {
 }
 
 #[test]
-fn the_estimated_size_is_near_the_real_size() {
+fn the_estimated_size_of_the_preset_tpch_is_near_the_real_size() {
     let home = Home::new();
     let path = home.path("tpch.db");
     let scale = scale().max(0.03);

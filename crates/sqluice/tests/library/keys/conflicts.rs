@@ -63,7 +63,7 @@ fn refused(sql: &str, rows: &[Row]) -> String {
 }
 
 #[test]
-fn a_row_that_was_left_out_causes_no_conflict() {
+fn a_row_that_was_ignored_or_replaced_causes_no_conflict() {
     let sql = "CREATE TABLE t (a UNIQUE, b UNIQUE)";
     let rows = ints(&[[1, 1], [1, 2], [3, 2]]);
     let ignored = ours(sql, &rows, &options(OnConflict::Ignore), 100).unwrap();
@@ -73,7 +73,7 @@ fn a_row_that_was_left_out_causes_no_conflict() {
 }
 
 #[test]
-fn a_row_may_replace_several() {
+fn one_row_can_replace_several_rows() {
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b UNIQUE, c UNIQUE)";
     let rows = ints(&[[1, 1, 1], [2, 2, 2], [3, 3, 3], [1, 2, 3], [4, 1, 1]]);
     let replaced = ours(sql, &rows, &options(OnConflict::Replace), 100).unwrap();
@@ -135,7 +135,7 @@ fn keys_are_equal_exactly_if_sqlite_finds_them_equal() {
 }
 
 #[test]
-fn of_many_rows_with_one_key_one_stays() {
+fn one_of_many_rows_with_the_same_key_is_kept() {
     let sql = "CREATE TABLE t (a UNIQUE, b)";
     let rows = ints(&(0..5000).map(|row| [row % 2, row]).collect::<Vec<_>>());
     for (on_conflict, first) in [(OnConflict::Ignore, 0), (OnConflict::Replace, 4998)] {
@@ -201,7 +201,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_fails_where_sqlite_fails_and_nowhere_else(
+    fn a_run_fails_because_of_a_repeated_key_exactly_if_sqlite_fails(
         sql in table(),
         rows in prop::collection::vec([0..40i64, 0..40i64, 0..40i64, 0..40i64], 1..9),
         batch_rows in 1..5usize,

@@ -80,14 +80,14 @@ fn assert_full(page_bytes: u32, rows: u64) {
 }
 
 #[test]
-fn pages_are_at_least_as_full_as_sqlites_own() {
+fn pages_are_at_least_as_full_as_those_that_sqlite_writes() {
     for (page_bytes, rows) in [(4096, 30_000), (512, 2000), (1024, 5000), (65536, 20_000)] {
         assert_full(page_bytes, rows);
     }
 }
 
 #[test]
-fn a_few_rows_take_no_more_pages_than_sqlite_needs() {
+fn small_tables_and_indexes_take_no_more_pages_than_those_of_sqlite() {
     for rows in [0, 1, 2, 7, 30, 80] {
         assert_full(512, rows);
     }

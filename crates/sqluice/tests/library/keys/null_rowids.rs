@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn null_rowids_get_the_numbers_that_sqlite_would_give(
+    fn rows_with_a_null_rowid_get_the_numbers_that_sqlite_gives(
         rows in rows(),
         autoincrement: bool,
         unique: bool,
@@ -103,7 +103,7 @@ proptest! {
 }
 
 #[test]
-fn the_sequences_of_tables_with_long_names_are_kept() {
+fn autoincrement_sequences_of_tables_with_long_names_are_stored() {
     for (page_bytes, name_bytes) in [(512, 420), (512, 470), (512, 480), (4096, 4100), (4096, 20_000)] {
         let home = Home::new();
         let names: Vec<String> = (0..30).map(|i| format!("{}{i:02}", "n".repeat(name_bytes - 2))).collect();

@@ -1,5 +1,5 @@
-//! The end of a part of a sorted tree: its last chunk never has a single entry, since that could not become the divider before the next
-//! part.
+//! The end of a part of a sorted tree: the last chunk of a part never has a single entry, since a single entry could not become the divider
+//! before the next part.
 //!
 //! A part has about 32 MiB of entries. The entries here are so large that a part has a few dozen of them, and a chunk two to nine. So at
 //! the end of at least one part, a single entry would be left for the last chunk.
@@ -22,7 +22,7 @@ const SQL: &str = "
     ) WITHOUT ROWID;";
 
 #[test]
-fn a_part_may_end_at_any_chunk_boundary() {
+fn a_sorted_table_is_complete_wherever_its_parts_end() {
     // The chunks have two entries, the minimum, or more.
     for chunk_bytes in [1 << 20, 3 << 20, 4 << 20, 8 << 20] {
         let home = Home::new();

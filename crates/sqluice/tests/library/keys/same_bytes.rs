@@ -72,7 +72,7 @@ const SQL: &str = "
     CREATE INDEX b_v ON b (v);";
 
 #[test]
-fn a_database_that_spills_is_the_same_as_one_that_does_not() {
+fn sorting_in_temporary_files_or_in_memory_gives_the_same_database() {
     const CHUNK_BYTES: u64 = 100_000;
     let schema = Schema::parse(SQL.to_owned(), Path::new("x.sql")).unwrap();
     let bytes =

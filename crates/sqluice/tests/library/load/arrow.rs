@@ -97,7 +97,7 @@ fn strings_and_binaries_of_all_layouts_are_text_and_blobs() {
 }
 
 #[test]
-fn dictionaries_and_runs_are_their_values() {
+fn dictionary_and_run_end_encoded_columns_are_stored_as_their_values() {
     let words: DictionaryArray<Int8Type> = vec![Some("a"), None, Some("b"), Some("a")].into_iter().collect();
     plainly(words, "TEXT", "'a' - 'b' 'a'");
     let keys = UInt16Array::from(vec![Some(1), Some(0), None]);
@@ -109,7 +109,7 @@ fn dictionaries_and_runs_are_their_values() {
 }
 
 #[test]
-fn decimals_are_numbers_if_numbers_hold_all_their_digits() {
+fn arrow_decimals_are_stored_as_numbers_if_numbers_hold_all_digits() {
     let decimals = |precision, scale| {
         let values = vec![Some(1234), None, Some(-5)];
         Decimal128Array::from(values).with_precision_and_scale(precision, scale).unwrap()
@@ -185,7 +185,7 @@ fn dates_and_times_are_text_and_durations_are_integers() {
 }
 
 #[test]
-fn nested_values_are_json() {
+fn nested_arrow_values_are_stored_as_json() {
     let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![
         Some(vec![Some(1), None]),
         None,
@@ -279,7 +279,7 @@ fn a_value_that_sqlite_can_not_store_makes_a_bad_row_that_names_its_column() {
 }
 
 #[test]
-fn files_that_are_cut_short_or_of_another_format_are_reported() {
+fn parquet_and_arrow_files_that_are_cut_short_or_of_another_format_are_refused() {
     let rows = batch(vec![("a", Arc::new(Int64Array::from_iter_values(0..1000)))]);
     for container in ALL {
         let home = Home::new();
@@ -309,7 +309,7 @@ fn files_that_are_cut_short_or_of_another_format_are_reported() {
 }
 
 #[test]
-fn no_rows_make_an_empty_table_and_no_columns_are_an_error() {
+fn a_columnar_file_without_rows_makes_an_empty_table_and_one_without_columns_is_an_error() {
     for container in ALL {
         let home = Home::new();
         container.write(
@@ -327,7 +327,7 @@ fn no_rows_make_an_empty_table_and_no_columns_are_an_error() {
 }
 
 #[test]
-fn a_pipe_is_read_like_a_file() {
+fn parquet_and_arrow_data_are_read_from_a_pipe() {
     let rows = batch(vec![("a", Arc::new(Int64Array::from_iter_values(0..1000)))]);
     for container in ALL {
         let home = Home::new();
@@ -340,7 +340,7 @@ fn a_pipe_is_read_like_a_file() {
 }
 
 #[test]
-fn a_compressed_file_is_read_like_the_file_in_it() {
+fn parquet_and_arrow_files_compressed_by_gzip_are_read() {
     let rows = batch(vec![("a", Arc::new(Int64Array::from_iter_values(0..1000)))]);
     for container in ALL {
         let home = Home::new();
@@ -355,7 +355,7 @@ fn a_compressed_file_is_read_like_the_file_in_it() {
 }
 
 #[test]
-fn files_of_different_kinds_make_one_table() {
+fn parquet_arrow_csv_and_json_files_fill_one_table() {
     let home = Home::new();
     Container::Parquet.write(
         &home.path("1.parquet"),
@@ -420,7 +420,7 @@ fn write_int96(path: &Path, timestamps: &[(u32, u64)]) {
 }
 
 #[test]
-fn timestamps_of_96_bits_do_not_end_in_2262() {
+fn parquet_timestamps_of_96_bits_can_be_before_1677_and_after_2262() {
     let home = Home::new();
     write_int96(&home.path("x.dat"), &[(2_440_588, 1_000), (5_373_484, 86_399_000_000_000), (2_305_448, 0)]);
     let db = load(&home, |load| load).unwrap();
@@ -469,7 +469,7 @@ proptest! {
     #![proptest_config(cases(40))]
 
     #[test]
-    fn random_tables_are_read_back(
+    fn random_parquet_and_arrow_files_are_loaded_with_all_their_values(
         batches in rows(),
         container in prop::sample::select(ALL.to_vec()),
         group_rows in 1..100usize,
@@ -501,7 +501,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_files_are_read_or_reported(
+    fn a_failed_load_of_a_damaged_parquet_or_arrow_file_leaves_no_database(
         batches in rows(),
         container in prop::sample::select(ALL.to_vec()),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),

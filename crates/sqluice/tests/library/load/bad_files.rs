@@ -88,7 +88,7 @@ fn bad_rows_in_the_samples_of_several_files_are_reported_together() {
 }
 
 #[test]
-fn a_thousand_bad_files_are_counted_and_some_are_listed() {
+fn the_error_about_a_thousand_bad_files_lists_some_and_counts_the_others() {
     let home = Home::new();
     let files: Vec<PathBuf> = (0..1000).map(|number| home.path(&format!("{number}.csv"))).collect();
     let error = run(Load::new(home.path("x.db"), &files)).unwrap_err();
@@ -152,7 +152,7 @@ fn a_file_with_other_columns_than_its_table_is_left_out() {
 }
 
 #[test]
-fn a_file_whose_columns_are_too_many_for_its_table_is_left_out() {
+fn a_file_that_would_give_its_table_more_than_2000_columns_is_left_out() {
     let home = Home::new();
     let wide = |prefix: &str| {
         let names: Vec<String> = (0..1500).map(|column| format!("{prefix}{column}")).collect();
@@ -202,7 +202,7 @@ fn a_load_of_bad_files_alone_is_an_error_even_with_skip_bad_files() {
 }
 
 #[test]
-fn files_of_one_name_in_different_folders_get_tables_named_after_both() {
+fn tables_of_files_with_one_name_are_named_after_the_folders_on_request() {
     let home = Home::new();
     let files = put(&home, &[("y/2024/s.csv", "a\n1\n"), ("y/2025/s.csv", "a\n2\n"), ("y/s.csv", "a\n3\n")]);
     let load = Load::new(home.path("x.db"), &files);
@@ -231,7 +231,7 @@ fn a_first_record_that_is_bad_goes_to_the_reject_file_like_any_other() {
 }
 
 #[test]
-fn a_header_that_no_row_is_like_is_an_error_with_and_without_a_reject_file() {
+fn a_header_whose_length_no_row_has_is_an_error_with_and_without_a_reject_file() {
     for (text, message) in [
         ("a,b\n1,2,3\n4,5,6\n", "t.csv:1:1: the header has 2 fields, and the rows have 3"),
         ("a,b,c\n1,2\n4,5\n", "t.csv:1:1: the header has 3 fields, and the rows have 2"),
@@ -289,9 +289,8 @@ fn the_report_has_the_time_that_sampling_the_files_took() {
 proptest! {
     #![proptest_config(crate::support::cases(32))]
 
-    /// A file is good if it loads alone.
     #[test]
-    fn skip_bad_files_loads_exactly_the_files_that_load_alone(
+    fn the_setting_skip_bad_files_loads_exactly_the_files_that_can_be_loaded_alone(
         texts in prop::collection::vec(
             prop::collection::vec(
                 prop::sample::select(vec!["1,2\n", "3,4\n", "5\n", "6,7,8\n", "\"9\n", ",\n"]), 0..6),

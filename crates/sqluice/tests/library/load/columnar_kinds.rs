@@ -152,7 +152,7 @@ proptest! {
 }
 
 #[test]
-fn the_parts_of_an_interval_have_no_sign() {
+fn the_parts_of_a_parquet_interval_are_read_as_unsigned_integers() {
     let home = Home::new();
     let values = vec![interval(u32::MAX, u32::MAX, u32::MAX), interval(14, 0, 0), interval(0, 0, 0)];
     let schema = "message m { required fixed_len_byte_array(12) c (INTERVAL); }";
@@ -163,7 +163,7 @@ fn the_parts_of_an_interval_have_no_sign() {
 }
 
 #[test]
-fn a_binary_that_is_not_marked_is_text_in_a_column_that_is_declared_as_text() {
+fn parquet_binaries_without_annotation_are_text_in_a_column_declared_as_text() {
     let home = Home::new();
     let values = ["a", "", "é", "longer than the twelve bytes that stand in a view"];
     let values: Vec<_> = values.iter().map(|text| text.as_bytes().to_vec()).collect();
@@ -190,7 +190,7 @@ fn a_binary_that_is_not_marked_is_text_in_a_column_that_is_declared_as_text() {
 }
 
 #[test]
-fn a_binary_that_is_not_utf8_is_a_bad_row_of_a_column_that_is_declared_as_text() {
+fn parquet_binaries_that_are_not_utf8_are_bad_rows_in_a_column_declared_as_text() {
     let home = Home::new();
     let values = vec![b"good".to_vec(), b"caf\xe9".to_vec(), b"last".to_vec()];
     write(&home.path("x.dat"), "message m { required binary b; }", &[(Leaf::Bytes(values), &[], &[])]);
@@ -202,7 +202,7 @@ fn a_binary_that_is_not_utf8_is_a_bad_row_of_a_column_that_is_declared_as_text()
 }
 
 #[test]
-fn columns_around_a_group_without_members_are_read() {
+fn parquet_columns_beside_a_group_without_members_are_read() {
     let schema = "message m {
         required group e { }
         required int64 a;

@@ -71,7 +71,7 @@ fn an_unreadable_arrow_schema_leaves_the_types_to_the_parquet_schema() {
 }
 
 #[test]
-fn empty_row_groups_are_read() {
+fn parquet_files_with_empty_row_groups_are_read() {
     for groups in [vec![0], vec![0, 2], vec![2, 0, 0, 3], vec![1, 0]] {
         let home = Home::new();
         let schema = Arc::new(parse_message_type("message m { required int64 a; }").unwrap());
@@ -142,7 +142,7 @@ fn marked(container: Container, order: Endianness, version: MetadataVersion) -> 
 }
 
 #[test]
-fn numbers_of_the_other_byte_order_and_unknown_versions_are_refused_by_name() {
+fn arrow_files_with_another_byte_order_or_an_unsupported_version_are_refused_by_name() {
     for container in [Container::Stream, Container::File] {
         let refused = |order, version| {
             let home = Home::new();
@@ -196,7 +196,7 @@ fn a_decimal_with_more_digits_than_its_type_is_a_bad_row_unless_it_is_text() {
 }
 
 #[test]
-fn lossy_makes_floats_of_unsigned_integers_beyond_64_bits_with_a_sign() {
+fn the_setting_lossy_stores_unsigned_integers_beyond_i64_as_floats() {
     for container in ALL {
         let home = Home::new();
         let numbers = UInt64Array::from(vec![Some(1), None, Some(u64::MAX), Some(i64::MAX as u64)]);
@@ -270,7 +270,7 @@ fn write_column(
 }
 
 #[test]
-fn json_and_columns_that_are_text_only_by_the_arrow_schema_have_to_be_utf8_too() {
+fn parquet_json_and_columns_declared_as_text_by_the_arrow_schema_must_be_utf8() {
     let texts = ["\"a\"", "caf\u{0}", "\"é\""].map(|text| match text {
         "caf\u{0}" => ByteArray::from(b"\"caf\xe9\"".to_vec()),
         text => ByteArray::from(text),
@@ -300,7 +300,7 @@ fn json_and_columns_that_are_text_only_by_the_arrow_schema_have_to_be_utf8_too()
 }
 
 #[test]
-fn a_text_that_is_not_utf8_makes_its_row_a_bad_one() {
+fn parquet_text_that_is_not_utf8_makes_a_bad_row() {
     for dictionary in [true, false] {
         let home = Home::new();
         let properties = WriterProperties::builder().set_dictionary_enabled(dictionary).build();
@@ -339,7 +339,7 @@ fn a_text_that_is_not_utf8_makes_its_row_a_bad_one() {
 }
 
 #[test]
-fn old_writers_are_read() {
+fn a_parquet_dictionary_offset_of_0_of_old_writers_is_read_as_no_dictionary() {
     // Old writers give a missing dictionary the offset 0.
     let home = Home::new();
     write_column(
@@ -398,7 +398,7 @@ fn end_of_message(bytes: &[u8], at: usize) -> usize {
 }
 
 #[test]
-fn counts_of_buffers_that_are_not_aligned_are_read() {
+fn arrow_files_with_unaligned_buffer_counts_are_read() {
     let long = "longer than the twelve bytes that stand in a view";
     for columns in 1..5 {
         let texts = [Some("é"), None, Some(long), Some("")];
@@ -468,7 +468,7 @@ fn load_within(home: &Home, memory_mib: u64) -> Result<Connection, String> {
 }
 
 #[test]
-fn a_few_bytes_that_decode_to_too_many_are_refused_and_the_memory_that_they_need_is_named() {
+fn a_file_that_decodes_to_more_than_the_memory_is_refused_and_the_hint_names_the_needed_memory() {
     let (text, packed) = ("x".repeat(9 << 20), "x".repeat(34 << 20));
     for container in ALL {
         let home = Home::new();
@@ -529,7 +529,7 @@ fn a_few_bytes_that_decode_to_too_many_are_refused_and_the_memory_that_they_need
 }
 
 #[test]
-fn values_that_are_large_together_are_read_a_few_at_a_time() {
+fn rows_that_together_exceed_the_memory_are_read_a_few_at_a_time() {
     let text = "y".repeat(1 << 20);
     for container in ALL {
         let home = Home::new();

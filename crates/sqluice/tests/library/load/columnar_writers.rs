@@ -85,7 +85,7 @@ fn every_value_is_read_as_pyarrow_reads_it_whichever_program_wrote_it() {
 }
 
 #[test]
-fn encrypted_files_are_refused_as_such() {
+fn encrypted_parquet_files_are_refused_as_encrypted() {
     for name in ["encrypted_footer.parquet", "encrypted_columns.parquet"] {
         let home = Home::new();
         let load = Load::new(home.path("x.db"), [folder().join("refused").join(name)]);

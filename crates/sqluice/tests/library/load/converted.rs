@@ -102,7 +102,7 @@ fn declared_conversions_of_dates_booleans_and_numbers_are_stored() {
 }
 
 #[test]
-fn the_plan_says_how_columns_are_converted() {
+fn the_plan_of_a_load_says_how_columns_are_converted() {
     let home = Home::new();
     let file = Way::Path.put(&home, "t.csv", CSV.as_bytes());
     let load = Load::new(home.path("x.db"), [file]).convert(all());
@@ -111,7 +111,7 @@ fn the_plan_says_how_columns_are_converted() {
 }
 
 #[test]
-fn empty_text_and_tokens_of_null_are_null() {
+fn empty_text_and_tokens_of_null_are_null_in_converted_columns() {
     let home = Home::new();
     let format = plain().null(["NA"]).empty_as_text(true);
     load_file(&home, "t.csv", "d,b\n\"\",\nNA,NA\n2024-01-01,y\n", |load| {
@@ -123,7 +123,7 @@ fn empty_text_and_tokens_of_null_are_null() {
 }
 
 #[test]
-fn a_value_that_does_not_match_ends_the_load_with_its_place() {
+fn a_value_that_does_not_match_its_conversion_ends_the_load_with_its_place() {
     let bad = [
         (
             "d\n01.02.2024\n31.02.2024\n",
@@ -158,7 +158,7 @@ fn a_value_that_does_not_match_ends_the_load_with_its_place() {
 }
 
 #[test]
-fn bad_values_go_to_the_reject_file_and_decide_no_type() {
+fn bad_values_go_to_the_reject_file_and_do_not_affect_column_types() {
     let home = Home::new();
     let csv = "n,d,x\n1,31.02.2024,word\n2,01.02.2024,7\n3,1.13.2024,8\n4,,9\n";
     let reject = home.path("bad.csv");
@@ -175,7 +175,7 @@ fn bad_values_go_to_the_reject_file_and_decide_no_type() {
 }
 
 #[test]
-fn a_column_of_numbers_is_real_however_its_decimals_are_written() {
+fn a_column_of_numbers_with_decimal_commas_is_real_or_integer() {
     let home = Home::new();
     load(&home, "a;b\n1,9;007\n1,10;12\n3;5\n", vec![comma("a"), comma("b")]).unwrap();
     assert_eq!(sql(&home), r#"CREATE TABLE "t" ( "a" REAL, "b" INTEGER )"#);
@@ -239,7 +239,7 @@ fn constraints_of_a_column_apply_to_converted_values() {
 }
 
 #[test]
-fn columns_without_a_header_are_called_as_in_their_table() {
+fn conversions_find_the_columns_of_a_file_without_a_header_by_the_names_of_the_table() {
     let home = Home::new();
     load_file(&home, "t.csv", "1.2.2024;1\n", |load| {
         load.schema(schema("CREATE TABLE t (d TEXT, n INTEGER)"))
@@ -251,7 +251,7 @@ fn columns_without_a_header_are_called_as_in_their_table() {
 }
 
 #[test]
-fn keys_are_compared_after_conversion() {
+fn keys_are_compared_by_their_converted_values() {
     let home = Home::new();
     load_file(&home, "t.csv", "id,x\n\"1,000\",a\n\"999\",b\n\"2,000\",c\n", |load| {
         load.convert(vec![thousands("id", ",")]).primary_key(["id"])
@@ -262,7 +262,7 @@ fn keys_are_compared_after_conversion() {
 }
 
 #[test]
-fn strings_of_json_are_dates_and_booleans_but_its_numbers_are_its_own() {
+fn strings_in_json_are_converted_to_dates_and_booleans_and_decimal_commas_are_refused() {
     let home = Home::new();
     let json = "{\"d\": \"1.2.2024\", \"b\": \"yes\"}\n{\"d\": null, \"b\": true}\n{\"b\": 0, \"d\": \"\"}\n";
     load_file(&home, "t.ndjson", json, |load| load.convert(vec![date("d", "%d.%m.%Y"), boolean("b")]))
@@ -292,7 +292,7 @@ fn strings_of_json_are_dates_and_booleans_but_its_numbers_are_its_own() {
 }
 
 #[test]
-fn a_column_that_does_not_exist_is_refused_with_the_nearest_name() {
+fn a_conversion_of_an_unknown_column_is_refused_with_the_nearest_name() {
     let refused = |csv: &str, convert, columns: Option<&[&str]>| {
         let home = Home::new();
         let with = |load: Load| {
@@ -356,7 +356,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn columns_are_converted_whatever_the_parts_threads_and_guesses(
+    fn converted_values_do_not_depend_on_parts_threads_or_guessed_types(
         seed in any::<u64>(),
         rows_count in 1..3000usize,
         decimals_from in 0..4000usize,

@@ -83,7 +83,7 @@ proptest! {
 }
 
 #[test]
-fn the_present_time_is_the_start_of_the_load_in_all_rows() {
+fn defaults_with_the_present_time_have_the_same_time_in_all_rows() {
     let home = Home::new();
     let schema = "CREATE TABLE t (a INT, b TEXT DEFAULT CURRENT_TIMESTAMP, c DEFAULT (datetime('now')),
         d DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'NOW')), e DEFAULT (datetime('subsec')), f DEFAULT (unixepoch()),
@@ -136,7 +136,7 @@ fn a_default_that_is_random_has_another_value_in_each_row() {
 }
 
 #[test]
-fn a_default_depends_on_the_text_encoding_of_the_database() {
+fn defaults_have_the_values_of_sqlite_in_every_text_encoding() {
     for encoding in ["UTF-8", "UTF-16le", "UTF-16be"] {
         let home = Home::new();
         let sql = format!(
@@ -155,7 +155,7 @@ fn a_default_depends_on_the_text_encoding_of_the_database() {
 }
 
 #[test]
-fn rows_of_a_program_get_the_default_that_differs_from_row_to_row() {
+fn rows_written_by_a_program_each_get_their_own_random_default() {
     let home = Home::new();
     let sql = "CREATE TABLE t (a INT, id TEXT NOT NULL DEFAULT (lower(hex(randomblob(16)))) UNIQUE,
                n INTEGER DEFAULT (abs(random() % 6) + 1), z DEFAULT 'z')";
@@ -179,7 +179,7 @@ fn rows_of_a_program_get_the_default_that_differs_from_row_to_row() {
 }
 
 #[test]
-fn files_that_have_a_column_and_files_that_lack_it_fill_one_table() {
+fn files_with_and_without_a_column_fill_one_table() {
     let home = Home::new();
     let schema = Schema::parse(
         "CREATE TABLE t (a INT, b DEFAULT (1 + 1), c DEFAULT (abs(random()) >= 0))".to_owned(),

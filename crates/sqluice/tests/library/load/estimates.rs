@@ -58,7 +58,7 @@ fn the_estimate_for_tpch_files_is_within_a_tenth_of_the_size() {
 }
 
 #[test]
-fn many_small_tables_are_not_counted_more_than_once() {
+fn the_estimate_for_many_small_tables_is_within_a_tenth_of_the_size() {
     let home = Home::new();
     let files = (0..50).map(|number| Way::Path.put(&home, &format!("{number}.csv"), b"a,b\n1,2\n"));
     let files: Vec<PathBuf> = files.collect();

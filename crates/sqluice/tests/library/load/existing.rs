@@ -24,12 +24,12 @@ use sqluice::schema::Schema;
 struct Case {
     page_bytes: u32,
     wal: bool,
-    /// SQL that makes SQLite insert the rows instead of pages, in some cases.
+    /// SQL that in some cases makes the load insert rows by SQLite, because the database can't be written as pages.
     pragma: &'static str,
     sql: String,
     /// Existing rows: a, b, c.
     old: Vec<Row>,
-    /// True: some of the existing rows are deleted, which leaves free pages.
+    /// `true` if some of the existing rows are deleted, which leaves free pages.
     deleted: bool,
     new: Vec<Row>,
     /// The columns that the file has, in its order.
@@ -268,7 +268,7 @@ fn planned(sql: &str, csv: &str, with: impl FnOnce(Load) -> Load) -> (WritePath,
 }
 
 #[test]
-fn the_write_path_follows_from_the_table_and_the_rows() {
+fn the_write_path_depends_on_the_table_and_the_rows() {
     let write_path = |sql: &str, csv: &str| planned(sql, csv, |load| load);
     let insert = |why: &str| (WritePath::Insert, why.to_owned());
     let few = "a,b\n5,x\n6,y\n";
@@ -330,7 +330,7 @@ fn the_write_path_follows_from_the_table_and_the_rows() {
 }
 
 #[test]
-fn rows_that_do_not_follow_the_last_rowid_after_all_are_inserted_by_sqlite() {
+fn rows_that_prove_out_of_rowid_order_during_the_load_are_inserted_by_sqlite() {
     let csv: String = (10..2000).chain([3]).map(|key| format!("{key},x\n")).collect();
     let home = Home::new();
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, 1), (9, 9)";
@@ -418,7 +418,7 @@ fn both_write_paths_store_the_same_values_and_refuse_the_same_records() {
 }
 
 #[test]
-fn several_tables_are_one_transaction() {
+fn a_load_into_several_tables_is_one_transaction() {
     let home = Home::new();
     let sql = "CREATE TABLE t (a, b); CREATE TABLE u (a INT PRIMARY KEY); INSERT INTO u VALUES (1)";
     let database = Connection::open(home.path("x.db")).unwrap();
@@ -438,7 +438,7 @@ fn several_tables_are_one_transaction() {
 }
 
 #[test]
-fn a_plan_that_was_made_for_another_schema_is_not_carried_out() {
+fn a_plan_for_a_new_table_is_refused_after_another_connection_created_the_table() {
     let home = Home::new();
     let database = Connection::open(home.path("x.db")).unwrap();
     database.execute_batch("CREATE TABLE u (a)").unwrap();
@@ -500,7 +500,7 @@ fn generate_plans_again_after_another_connection_changed_the_schema() {
 }
 
 #[test]
-fn many_rows_rebuild_the_indexes_of_their_table() {
+fn appending_many_rows_rebuilds_the_indexes_of_the_table() {
     let csv: String = (0..12_000).map(|key| format!("{},{key}\n", (key * 7919) % 12_007)).collect();
     let home = Home::new();
     let database = Connection::open(home.path("x.db")).unwrap();

@@ -60,7 +60,7 @@ fn columns(home: &Home) -> String {
 }
 
 #[test]
-fn a_load_filters_computes_leaves_out_and_renames() {
+fn a_load_filters_rows_and_computes_excludes_and_renames_columns() {
     let home = Home::new();
     let report = load(&home, PEOPLE, |load| {
         load.filter("age >= 18")
@@ -85,7 +85,7 @@ fn a_load_filters_computes_leaves_out_and_renames() {
 }
 
 #[test]
-fn a_list_of_columns_and_expressions_is_the_whole_table() {
+fn a_select_list_determines_all_columns_of_the_table() {
     let home = Home::new();
     load(&home, PEOPLE, |load| {
         load.select("id, lower(email) AS \"e mail\", max(age, 18) grown, Price, age + 1")
@@ -104,7 +104,7 @@ fn a_list_of_columns_and_expressions_is_the_whole_table() {
 }
 
 #[test]
-fn an_expression_sees_earlier_columns_and_the_filter_sees_the_values_of_the_file() {
+fn expressions_use_columns_computed_before_them_and_the_filter_uses_the_values_of_the_file() {
     let home = Home::new();
     load(&home, "a,b\n1,x\n2,y\n", |load| {
         load.filter("a = 2")
@@ -120,7 +120,7 @@ fn an_expression_sees_earlier_columns_and_the_filter_sees_the_values_of_the_file
 }
 
 #[test]
-fn text_results_get_the_type_that_all_of_them_have_and_types_of_results_can_be_declared() {
+fn a_computed_column_of_text_gets_the_guessed_or_the_declared_type() {
     let home = Home::new();
     let csv = "id,raw\n1,x1\n2,x22\n3,y007\n";
     load(&home, csv, |load| load.filter("raw LIKE 'x%'").set("n", "substr(raw, 2)")).unwrap();
@@ -135,7 +135,7 @@ fn text_results_get_the_type_that_all_of_them_have_and_types_of_results_can_be_d
 }
 
 #[test]
-fn a_type_of_the_file_holds_for_its_column_under_any_name() {
+fn a_declared_type_applies_to_a_column_under_its_old_or_new_name() {
     let home = Home::new();
     let csv = "zip,n\n1,2\n3,4\n";
     load(&home, csv, |load| {
@@ -164,7 +164,7 @@ fn with_small_parts(load: Load) -> Load {
 }
 
 #[test]
-fn a_type_that_changes_after_the_sample_changes_what_expressions_see() {
+fn expressions_get_values_of_the_column_type_that_all_rows_determine() {
     let home = Home::new();
     let mut csv = "n\n".to_owned();
     (0..500).for_each(|n| csv += &format!("{n}\n"));
@@ -175,7 +175,7 @@ fn a_type_that_changes_after_the_sample_changes_what_expressions_see() {
 }
 
 #[test]
-fn types_of_results_follow_from_all_rows() {
+fn types_of_computed_columns_follow_from_all_rows_that_are_kept() {
     let home = Home::new();
     let mut csv = "n\n".to_owned();
     (0..500).for_each(|n| csv += &format!("{n}\n"));
@@ -195,7 +195,7 @@ fn types_of_results_follow_from_all_rows() {
 }
 
 #[test]
-fn a_column_of_numbers_that_is_text_for_a_few_values_is_refused_where_expressions_use_it() {
+fn expressions_may_not_use_an_undeclared_column_that_is_text_because_of_few_values() {
     let mut csv = "id,price\n".to_owned();
     (0..50).for_each(|n| csv += &format!("{n},{n}\n"));
     csv += "50,n/a\n";
@@ -216,7 +216,7 @@ fn a_column_of_numbers_that_is_text_for_a_few_values_is_refused_where_expression
 }
 
 #[test]
-fn types_of_columns_follow_from_all_records_also_from_those_that_are_left_out() {
+fn types_of_file_columns_follow_from_all_records_even_those_that_the_filter_excludes() {
     let home = Home::new();
     load(&home, "id,x\n1,5\n2,6\n3,total\n", |load| load.filter("id < 3")).unwrap();
     assert_eq!(columns(&home), r#"( "id" INTEGER, "x" TEXT )"#);
@@ -245,13 +245,13 @@ fn a_record_on_which_an_expression_fails_is_a_bad_row() {
 }
 
 #[test]
-fn a_bad_row_is_bad_even_if_the_filter_would_leave_it_out() {
+fn a_malformed_row_ends_the_load_even_if_the_filter_would_exclude_the_row() {
     let error = refused("id,x\n1,2\n2\n3,4\n", |load| load.filter("id = 1"));
     assert!(error.starts_with("t.csv:3"), "{error}");
 }
 
 #[test]
-fn the_limit_counts_records_that_are_read() {
+fn the_limit_counts_records_that_are_read_not_rows_that_are_kept() {
     let home = Home::new();
     let report = load(&home, PEOPLE, |load| load.filter("id > 1").limit(3)).unwrap();
     assert_eq!((report.rows, report.tables[0].filtered), (2, 1));
@@ -266,7 +266,7 @@ fn a_filter_may_leave_out_all_rows() {
 }
 
 #[test]
-fn keys_and_indexes_are_those_of_the_new_columns() {
+fn keys_and_indexes_can_use_renamed_and_computed_columns() {
     let home = Home::new();
     let file = Way::Path.put(&home, "t.csv", b"uid,name\n30,c\n10,a\n20,b\n");
     run(Load::new(home.path("x.db"), [file])
@@ -292,7 +292,7 @@ fn a_repeated_key_is_reported_with_the_lines_of_its_records() {
 }
 
 #[test]
-fn existing_tables_get_the_rows_that_are_kept() {
+fn existing_tables_get_the_filtered_and_computed_rows() {
     let home = Home::new();
     let database = Connection::open(home.path("x.db")).unwrap();
     database
@@ -331,7 +331,7 @@ fn existing_tables_get_the_rows_that_are_kept() {
 }
 
 #[test]
-fn all_files_of_a_table_get_the_same_columns() {
+fn filters_and_computed_columns_apply_to_all_files_of_a_table() {
     let home = Home::new();
     let one = Way::Path.put(&home, "1.csv", b"id,x\n1,1\n2,2\n");
     let two = Way::Path.put(&home, "2.csv", b"x,id\n1.5,3\n9,4\n");
@@ -346,7 +346,7 @@ fn all_files_of_a_table_get_the_same_columns() {
 }
 
 #[test]
-fn tables_that_lack_a_column_are_named_and_none_is_loaded() {
+fn the_error_about_an_expression_names_the_table_that_lacks_the_column() {
     let home = Home::new();
     let one = Way::Path.put(&home, "one.csv", b"id,x\n1,1\n");
     let two = Way::Path.put(&home, "two.csv", b"id,y\n3,1.5\n");
@@ -360,7 +360,7 @@ fn tables_that_lack_a_column_are_named_and_none_is_loaded() {
 }
 
 #[test]
-fn json_parquet_like_sources_and_pipes_are_filtered_too() {
+fn json_files_and_pipes_are_filtered_and_computed_too() {
     let ndjson = "{\"id\": 1, \"price\": 2.5, \"tags\": {\"a\": \"x\"}}\n{\"id\": 2, \"price\": 1, \"tags\": {\"a\": \"7\"}}\n{\"id\": 3, \"price\": 9, \"late\": \"8\"}\n";
     for way in Way::ALL {
         let home = Home::new();
@@ -382,7 +382,7 @@ fn json_parquet_like_sources_and_pipes_are_filtered_too() {
 }
 
 #[test]
-fn a_database_is_a_source_too() {
+fn rows_of_a_source_database_can_be_filtered_and_computed() {
     let home = Home::new();
     let database = Connection::open(home.path("from.db")).unwrap();
     database
@@ -400,7 +400,7 @@ fn a_database_is_a_source_too() {
 }
 
 #[test]
-fn the_plan_shows_the_first_rows_before_and_after() {
+fn the_plan_shows_the_first_rows_before_and_after_the_expressions() {
     let home = Home::new();
     let file = Way::Path.put(&home, "t.csv", b"id,name\n1,a\n2,b\n3,c\n4,d\n5,e\n");
     let load = Load::new(home.path("x.db"), [file])
@@ -414,7 +414,7 @@ fn the_plan_shows_the_first_rows_before_and_after() {
 }
 
 #[test]
-fn the_name_of_the_file_can_be_a_column() {
+fn the_name_of_the_loaded_file_can_be_a_column() {
     let home = Home::new();
     let one = Way::Path.put(&home, "one.csv", b"id\n1\n2\n");
     let two = Way::Pipe.put(&home, "two.csv", b"id\n3\n");
@@ -464,7 +464,7 @@ proptest! {
     #![proptest_config(cases(40))]
 
     #[test]
-    fn the_line_of_each_record_can_be_a_column(seed: u64, threads in 1..4usize) {
+    fn the_line_number_of_each_record_can_be_a_column(seed: u64, threads in 1..4usize) {
         let mut random = Random(seed);
         let home = Home::new();
         let (one, mut wanted) = numbered(&mut random, 1);
@@ -489,7 +489,7 @@ proptest! {
 }
 
 #[test]
-fn files_without_lines_number_their_records() {
+fn source_line_is_the_line_of_a_json_record_and_the_number_of_a_parquet_or_arrow_record() {
     let home = Home::new();
     let database = Connection::open(home.path("a.db")).unwrap();
     let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT);
@@ -552,7 +552,7 @@ fn expressions_use_the_given_names_of_a_file_without_a_header() {
 }
 
 #[test]
-fn functions_beside_those_of_sqlite_may_be_used() {
+fn expressions_can_use_regular_expressions_sha256_and_math_functions() {
     let home = Home::new();
     load(&home, "id,s\n1,ab12cd3\n2,\n", |load| {
         load.set("r", "regexp_replace(s, '([0-9]+)', '<\\1>')")
@@ -652,7 +652,7 @@ fn aggregates_subqueries_and_window_functions_are_refused_by_name() {
 }
 
 #[test]
-fn results_that_take_too_much_memory_end_with_the_row_and_the_expression() {
+fn the_error_about_a_too_large_result_names_the_row_and_the_expression() {
     for bomb in [
         "zeroblob(2000000000)",
         "zeroblob(id * 100000000)",
@@ -718,7 +718,7 @@ proptest! {
     #![proptest_config(cases(64))]
 
     #[test]
-    fn values_equal_those_of_insert_select_over_the_file(
+    fn filtered_and_computed_rows_equal_those_of_insert_select(
         seed in any::<u64>(),
         rows in 1..300usize,
         (sets, has_filter, is_small) in (0..5usize, any::<bool>(), any::<bool>()),

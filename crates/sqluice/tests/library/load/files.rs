@@ -40,7 +40,7 @@ fn ddl(home: &Home, table: &str) -> String {
 }
 
 #[test]
-fn columns_are_matched_by_name_in_any_order_and_case_and_rows_go_on_counting() {
+fn columns_of_several_files_are_matched_by_name_in_any_order_and_case_and_rowids_continue() {
     let home = Home::new();
     let files = [
         ("1.csv", "a,b\n1,x\n2,y\n"),
@@ -55,7 +55,7 @@ fn columns_are_matched_by_name_in_any_order_and_case_and_rows_go_on_counting() {
 }
 
 #[test]
-fn a_column_that_a_file_lacks_has_its_default() {
+fn a_column_that_one_of_several_files_lacks_gets_its_default() {
     let home = Home::new();
     let declared =
         "CREATE TABLE t (a INTEGER NOT NULL DEFAULT -7, b TEXT DEFAULT 'it''s', c, d BLOB DEFAULT x'00ff')";
@@ -91,7 +91,7 @@ fn a_column_that_only_a_later_file_has_is_an_error_with_its_place_or_added() {
 }
 
 #[test]
-fn added_columns_follow_those_that_are_declared() {
+fn columns_added_by_files_follow_the_declared_columns() {
     let files = [("1.csv", "new,b\n1,x\n"), ("2.csv", "a,other\n2,0.5\n")];
     for (ended, strict) in [
         (";", ""),
@@ -142,7 +142,7 @@ fn files_without_a_header_are_loaded_by_position() {
 }
 
 #[test]
-fn each_file_is_a_table_of_its_own_unless_one_is_named() {
+fn each_file_makes_a_table_of_its_own_name() {
     let files = [("one.csv", "a\n1\n"), ("two.x.tsv", "b\tc\nx\t1.5\n"), ("empty.csv", "n,m\n")];
     let home = Home::new();
     let report = load(&home, &files, |load| load).unwrap();
@@ -162,7 +162,7 @@ fn each_file_is_a_table_of_its_own_unless_one_is_named() {
 }
 
 #[test]
-fn a_wrong_guess_about_one_table_loads_pipes_of_others_again() {
+fn a_wrong_type_guess_about_one_table_loses_no_rows_of_pipes() {
     let home = Home::new();
     let long = |rows: usize, last: &str| format!("a\n{}{last}\n", "1\n".repeat(rows));
     let given = Way::Pipe.put(&home, "given.csv", long(500, "2").replacen('a', "g", 1).as_bytes());
@@ -178,7 +178,7 @@ fn a_wrong_guess_about_one_table_loads_pipes_of_others_again() {
 }
 
 #[test]
-fn a_limit_counts_over_all_files_of_a_table_and_types_follow_from_what_is_read() {
+fn a_limit_counts_rows_over_all_files_of_a_table_and_only_rows_read_determine_types() {
     let files = [("1.csv", "a\n1\n2\n"), ("2.csv", "a\n3.5\nx\n"), ("3.csv", "a\ny\n")];
     for (limit, declared, last) in [
         (0, "TEXT", None),
@@ -207,7 +207,7 @@ fn a_limit_counts_over_all_files_of_a_table_and_types_follow_from_what_is_read()
 }
 
 #[test]
-fn a_limit_is_one_for_each_table() {
+fn a_row_limit_applies_to_each_table_separately() {
     let home = Home::new();
     let files = [("one.csv", "a\n1\n2\nx\n"), ("two.csv", "a\n5\n")];
     load(&home, &files, |load| load.limit(2)).unwrap();
@@ -227,7 +227,7 @@ fn lines_after_the_limit_are_not_read() {
 }
 
 #[test]
-fn rows_that_lack_fields_are_counted_for_each_file_and_table() {
+fn padded_rows_are_counted_for_each_file_and_table() {
     let home = Home::new();
     // The sample of a.csv has integers only, so that it is loaded twice.
     let a = "a,b,c\n1\n2,3\n4,5,6\n7\nx,8,9\n";
@@ -250,7 +250,7 @@ fn rows_that_lack_fields_are_counted_for_each_file_and_table() {
 }
 
 #[test]
-fn a_file_without_a_header_may_lack_the_last_columns_everywhere() {
+fn all_records_of_a_file_without_a_header_may_lack_the_last_named_columns() {
     let home = Home::new();
     let format = FormatOptions::new().pad(true).header(false);
     let with = |load: Load| load.format(format).columns(["a", "b", "c"]);

@@ -122,7 +122,7 @@ const LEFT_OUT: [&str; 14] = [
 ];
 
 #[test]
-fn a_folder_is_loaded_file_by_file_and_what_is_left_out_has_a_reason() {
+fn the_files_of_a_folder_are_loaded_or_reported_as_left_out_with_a_reason() {
     let home = Home::new();
     let folder = put_mixed(&home);
     let load = Load::new(home.path("x.db"), [&folder]);
@@ -137,7 +137,7 @@ fn a_folder_is_loaded_file_by_file_and_what_is_left_out_has_a_reason() {
 }
 
 #[test]
-fn a_folder_fills_one_table_that_is_named() {
+fn all_files_of_a_folder_fill_one_table_if_the_table_is_named() {
     let home = Home::new();
     for name in ["d/a.csv", "d/sub/a.csv", "d/sub/b.csv"] {
         put(&home, name, TABLE);
@@ -148,7 +148,7 @@ fn a_folder_fills_one_table_that_is_named() {
 }
 
 #[test]
-fn a_file_that_is_named_beside_its_folder_is_loaded_once_whatever_it_is() {
+fn a_file_given_beside_its_folder_is_loaded_once_even_without_a_known_extension() {
     let home = Home::new();
     put(&home, "d/a.csv", TABLE);
     put(&home, "d/b.csv", TABLE);
@@ -160,7 +160,7 @@ fn a_file_that_is_named_beside_its_folder_is_loaded_once_whatever_it_is() {
 }
 
 #[test]
-fn a_hidden_folder_that_is_named_is_loaded() {
+fn a_hidden_folder_given_as_an_argument_is_loaded() {
     let home = Home::new();
     put(&home, "d/a.csv", TABLE);
     put(&home, "d/.old/b.csv", TABLE);
@@ -195,7 +195,7 @@ fn names_of_tables_do_not_depend_on_the_order_of_the_folders() {
 }
 
 #[test]
-fn the_files_that_the_load_writes_are_no_inputs() {
+fn the_database_and_the_reject_file_of_a_load_are_not_read_as_inputs() {
     let home = Home::new();
     put(&home, "d/a.csv", TABLE);
     put(&home, "d/bad.csv", "a,b\n9,9\n");
@@ -216,7 +216,7 @@ fn the_files_that_the_load_writes_are_no_inputs() {
 }
 
 #[test]
-fn a_folder_without_anything_to_load_is_an_error_that_says_what_it_has() {
+fn the_error_about_a_folder_without_loadable_files_lists_what_was_left_out() {
     let home = Home::new();
     fs::create_dir_all(home.path("d/sub")).unwrap();
     let load = || Load::new(home.path("x.db"), [home.path("d")]);
@@ -271,7 +271,7 @@ fn a_bad_file_of_a_folder_ends_the_load_or_is_skipped() {
 }
 
 #[test]
-fn five_hundred_mixed_files_are_loaded_or_left_out() {
+fn each_of_five_hundred_mixed_files_is_loaded_or_reported_as_left_out() {
     let home = Home::new();
     let mut expected = (0, 0);
     for number in 0..500 {
@@ -310,7 +310,7 @@ mod archives {
     }
 
     #[test]
-    fn an_archive_is_loaded_as_its_folder_is() {
+    fn an_archive_is_loaded_like_the_folder_that_was_packed() {
         let home = Home::new();
         let folder = put_mixed(&home);
         run(Load::new(home.path("folder.db"), [&folder])).unwrap();
@@ -328,7 +328,7 @@ mod archives {
     }
 
     #[test]
-    fn members_are_named_by_paths_patterns_and_folders() {
+    fn archive_members_are_selected_by_paths_patterns_and_folders() {
         let home = Home::new();
         let folder = put_mixed(&home);
         let archive = put(&home, "d.zip", zip(&files_below(&folder)));
@@ -356,7 +356,7 @@ mod archives {
     }
 
     #[test]
-    fn a_pattern_stands_for_archives_whose_extension_it_has() {
+    fn a_pattern_with_the_extension_of_archives_loads_matching_files_from_all_of_them() {
         let home = Home::new();
         put(&home, "one.zip", zip(&[("x.csv", TABLE)]));
         put(&home, "two.zip", zip(&[("y.csv", TABLE), ("z.json", b"{}")]));
@@ -381,7 +381,7 @@ mod archives {
     }
 
     #[test]
-    fn a_folder_beside_the_archive_is_not_read_in_its_place() {
+    fn a_folder_with_the_name_of_an_archive_is_not_read_instead_of_the_archive() {
         let home = Home::new();
         put(&home, "data/x.csv", DATABASE);
         let archive = put(&home, "data.zip", zip(&[("x.csv", TABLE)]));
@@ -389,7 +389,7 @@ mod archives {
     }
 
     #[test]
-    fn the_order_of_the_members_changes_nothing() {
+    fn the_order_of_the_members_of_an_archive_does_not_affect_the_database() {
         let home = Home::new();
         let mut files = files_below(&put_mixed(&home));
         let mut reports = Vec::new();
@@ -403,7 +403,7 @@ mod archives {
     }
 
     #[test]
-    fn bad_members_are_named_or_skipped() {
+    fn bad_members_of_an_archive_are_named_or_skipped() {
         let home = Home::new();
         let archive = put(
             &home,
@@ -443,7 +443,7 @@ mod archives {
     }
 
     #[test]
-    fn of_members_with_one_path_the_last_is_loaded() {
+    fn the_last_of_several_archive_members_with_the_same_path_is_loaded() {
         let home = Home::new();
         let archive = put(&home, "d.tar", tar(&[("x.csv", &b"a\n1\n"[..]), ("x.csv", b"a\n2\n3\n")]));
         let report = run(Load::new(home.path("x.db"), [&archive])).unwrap();
@@ -529,7 +529,7 @@ mod archives {
         #![proptest_config(cases(64))]
 
         #[test]
-        fn a_folder_its_archives_and_its_files_by_name_make_the_same_tables(files in tree()) {
+        fn a_folder_gives_the_same_tables_loaded_as_a_folder_an_archive_or_file_by_file(files in tree()) {
             let home = Home::new();
             for (name, content) in &files {
                 put(&home, &format!("d/{name}"), content);

@@ -56,7 +56,7 @@ fn tiny(load: Load) -> Load {
 }
 
 #[test]
-fn keys_that_appear_late_are_columns_too() {
+fn json_keys_that_appear_late_become_columns_too() {
     let text = "{\"a\":1}\n{\"b\":\"x\"}\n{\"c\":{\"d\":[1, 2]},\"a\":2.5}\n{\"A\":true}\n";
     for with in [tiny, |load| load] {
         let (_home, db) = loaded("x.ndjson", text, with);
@@ -67,7 +67,7 @@ fn keys_that_appear_late_are_columns_too() {
 }
 
 #[test]
-fn a_column_has_the_type_that_holds_all_its_numbers() {
+fn a_json_column_gets_the_type_that_holds_all_its_values() {
     for (values, expected, stored) in [
         ("1 2 -3", "INTEGER", "1 2 -3"),
         ("1 2.5 1e3", "REAL", "1.0 2.5 1000.0"),
@@ -94,7 +94,7 @@ fn a_column_has_the_type_that_holds_all_its_numbers() {
 }
 
 #[test]
-fn a_declared_column_takes_what_its_affinity_makes_of_a_value() {
+fn json_values_are_converted_by_the_affinity_of_a_declared_column() {
     let text = "{\"i\":\"7\",\"t\":1.50,\"n\":18446744073709551615,\"b\":true}\n{\"t\":false,\"n\":1}\n";
     let declared = "CREATE TABLE x (i INTEGER, t TEXT, n, b BLOB, d DEFAULT 'none')";
     for with in [tiny, |load| load] {
@@ -107,7 +107,7 @@ fn a_declared_column_takes_what_its_affinity_makes_of_a_value() {
 }
 
 #[test]
-fn a_key_that_a_declared_table_does_not_have_is_an_error_wherever_it_is() {
+fn a_json_key_that_a_declared_table_lacks_is_an_error_even_after_the_sample() {
     let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"b\":4}\n";
     for with in [tiny, |load| load] {
         let declared = |load: Load| with(load).schema(schema("CREATE TABLE x (a)"));
@@ -124,7 +124,7 @@ fn a_key_that_a_declared_table_does_not_have_is_an_error_wherever_it_is() {
 }
 
 #[test]
-fn columns_and_keys_that_appear_late_may_be_named() {
+fn selected_columns_and_indexes_may_name_json_keys_that_appear_late() {
     let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"late\":4,\"z\":5}\n";
     let named = |load: Load| tiny(load).columns(["LATE", "a"]).indexes(["late"]);
     let (_home, db) = loaded("x.json", text, named);
@@ -134,7 +134,7 @@ fn columns_and_keys_that_appear_late_may_be_named() {
 }
 
 #[test]
-fn bad_rows_go_to_the_reject_file_and_bring_no_columns() {
+fn keys_of_rejected_json_rows_do_not_become_columns() {
     let text = "{\"a\":1}\n{\"b\":}\n[]\n{\"a\":\n{\"a\":2}\n";
     for with in [tiny, |load| load] {
         let home = Home::new();
@@ -158,7 +158,7 @@ fn bad_rows_go_to_the_reject_file_and_bring_no_columns() {
 }
 
 #[test]
-fn keys_with_escapes_are_not_taken_for_similar_keys_without_escapes() {
+fn json_keys_with_escapes_are_distinguished_from_similar_keys_without_escapes() {
     let text =
         concat!(r#"{"a\":1,\"b":0,"a":5,"b":6}"#, "\n", r#"{"a":1,"b":2}"#, "\n", r#"{"a\\":3,"b":4}"#, "\n");
     let (_home, db) = loaded("x.ndjson", text, |load| load);
@@ -168,7 +168,7 @@ fn keys_with_escapes_are_not_taken_for_similar_keys_without_escapes() {
 }
 
 #[test]
-fn a_bad_row_before_a_new_key_is_reported_and_not_the_key() {
+fn a_bad_json_row_is_reported_rather_than_a_later_unknown_key() {
     let text = "{\"id\":1}\n".to_owned() + &"{\"id\":\"x\"}\n{\"id\":2,\"new\":1}\n".repeat(3);
     let strict = |load: Load| tiny(load).schema(schema("CREATE TABLE x(id INTEGER) STRICT"));
     let (_home, db) =
@@ -178,7 +178,7 @@ fn a_bad_row_before_a_new_key_is_reported_and_not_the_key() {
 }
 
 #[test]
-fn a_record_with_more_white_space_than_there_is_memory_ends_the_load() {
+fn a_json_record_with_more_white_space_than_the_memory_holds_ends_the_load() {
     let text = "{\"a\":1}".to_owned() + &" ".repeat(33 << 20) + "\n{\"a\":2}\n";
     let (_home, db) = loaded("x.ndjson", &text, |load| load);
     let error = db.unwrap_err();
@@ -186,14 +186,14 @@ fn a_record_with_more_white_space_than_there_is_memory_ends_the_load() {
 }
 
 #[test]
-fn blank_lines_take_no_time() {
+fn a_million_blank_lines_between_json_records_are_skipped() {
     let text = "{\"a\":1}\n".to_owned() + &"\n".repeat(1 << 20) + "{\"a\":2}\n";
     let (_home, db) = loaded("x.ndjson", &text, |load| load);
     assert_eq!(told(&db.unwrap(), "x"), ["1", "2"]);
 }
 
 #[test]
-fn a_file_without_a_record_needs_a_schema() {
+fn a_json_file_without_a_record_needs_a_schema() {
     for (name, text) in [("x.json", ""), ("x.json", "[]"), ("x.ndjson", "\n\n")] {
         let (_home, db) = loaded(name, text, |load| load);
         assert_eq!(
@@ -212,7 +212,7 @@ fn settings_of_csv_are_refused_for_json() {
 }
 
 #[test]
-fn an_object_over_several_lines_is_reported_where_lines_are_requested() {
+fn an_object_over_several_lines_is_refused_in_the_format_ndjson() {
     let (_home, db) = loaded("x.json", "{\n  \"a\": 1\n}\n", |load| {
         let format = FormatOptions::new().format(&formats::NDJSON);
         load.format(format)
@@ -224,7 +224,7 @@ fn an_object_over_several_lines_is_reported_where_lines_are_requested() {
 }
 
 #[test]
-fn a_limit_ends_the_reading_of_several_files() {
+fn a_row_limit_ends_the_reading_of_several_json_and_csv_files() {
     let home = Home::new();
     fs::write(home.path("1.json"), "{\"a\":1}\n{\"a\":2}\n").unwrap();
     fs::write(home.path("2.json"), "[{\"b\":3},{\"c\":4}]").unwrap();
@@ -256,7 +256,7 @@ fn a_limit_hides_no_late_keys_of_a_json_file_after_another_file() {
 }
 
 #[test]
-fn a_pipe_may_have_late_keys_that_are_named() {
+fn a_selected_json_key_that_appears_late_in_a_pipe_is_loaded() {
     let home = Home::new();
     let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"late\":4}\n";
     feed(&home.path("x.json"), move |pipe| drop(std::io::Write::write_all(pipe, text.as_bytes())));
@@ -283,7 +283,7 @@ proptest! {
 
     /// The columns have no types, so that nothing is converted: values are read back as they were written.
     #[test]
-    fn every_json_value_is_read_back(
+    fn every_json_value_is_stored_unchanged_in_an_untyped_column(
         rows_in in prop::collection::vec(prop::collection::vec(prop::option::of(value()), 4), 1..40),
         sample_bytes in select(vec![1, 50, 1 << 20]),
         part_bytes in select(vec![1, 50, 1 << 20]),
@@ -317,7 +317,7 @@ proptest! {
 }
 
 #[test]
-fn objects_are_read_however_they_are_printed() {
+fn json_objects_are_read_with_and_without_line_ends_in_them() {
     let pretty = "{\n  \"id\": 1,\n  \"tags\": [\n    \"a\"\n  ]\n}\n{\n  \"id\": 2\n}\n";
     for name in ["x.json", "x.jsonl", "x"] {
         let (_home, db) = loaded(name, pretty, tiny);
@@ -328,7 +328,7 @@ fn objects_are_read_however_they_are_printed() {
 }
 
 #[test]
-fn a_zero_with_a_sign_keeps_it_as_in_csv_unless_a_type_is_declared() {
+fn a_negative_zero_in_json_is_stored_as_in_csv_with_and_without_a_declared_type() {
     let told_of = |name: &str, text: &str, types: &[(&str, &str)]| {
         let types = types.iter().map(|(name, ty)| ((*name).to_owned(), (*ty).to_owned()));
         let (_home, db) = loaded(name, text, |load| load.types(types));
@@ -342,7 +342,7 @@ fn a_zero_with_a_sign_keeps_it_as_in_csv_unless_a_type_is_declared() {
 }
 
 #[test]
-fn files_that_are_no_tables_are_refused_with_their_real_format() {
+fn the_error_about_a_file_that_is_no_table_names_the_real_format() {
     for (text, what) in [
         ("<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "an HTML page"),
         ("<?xml version=\"1.0\"?>\n<rows/>\n", "an XML file"),
@@ -363,7 +363,7 @@ fn files_that_are_no_tables_are_refused_with_their_real_format() {
 }
 
 #[test]
-fn objects_are_found_in_every_layout_after_a_first_object_of_any_length() {
+fn json_objects_in_every_layout_are_found_after_a_first_object_of_any_length() {
     for long in [100, 4_080, 4_090, 5_000, 40_000] {
         let (text, blanks) = ("x".repeat(long), " ".repeat(long));
         let first = format!("{{\"a\":1,\"t\":\"{text}\"}}");

@@ -64,7 +64,7 @@ fn refused(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, kind: ErrorK
 const CSV: &str = "id,a,\"b c\"\n3,x,0.5\n1,y,1.25\n2,z,2\n";
 
 #[test]
-fn a_key_of_one_integer_is_the_rowid_and_any_other_a_constraint_that_takes_no_null() {
+fn a_primary_key_of_one_integer_column_is_the_rowid_and_any_other_key_excludes_null() {
     let rowid = r#"CREATE TABLE "t" ( "id" INTEGER PRIMARY KEY, "a" TEXT, "b c" REAL )"#;
     makes(CSV, key(&["ID"]), &[rowid]);
     let text = r#"CREATE TABLE "t" ( "id" INTEGER, "a" TEXT NOT NULL, "b c" REAL, PRIMARY KEY ("a") )"#;
@@ -81,7 +81,7 @@ fn a_key_of_one_integer_is_the_rowid_and_any_other_a_constraint_that_takes_no_nu
 }
 
 #[test]
-fn tables_can_be_without_rowid_and_strict() {
+fn settings_make_tables_without_rowid_and_strict() {
     let with = |strict| move |load| key(&["id"])(load).without_rowid(true).strict(strict);
     let table = r#"CREATE TABLE "t" ( "id" INTEGER NOT NULL, "a" TEXT, "b c" REAL, PRIMARY KEY ("id") )"#;
     makes(CSV, with(false), &[&format!("{table} WITHOUT ROWID")]);
@@ -89,7 +89,7 @@ fn tables_can_be_without_rowid_and_strict() {
 }
 
 #[test]
-fn indexes_are_named_after_their_table_and_columns_and_no_name_is_repeated() {
+fn indexes_are_named_uniquely_after_their_table_and_columns() {
     let with = |load: Load| {
         load.indexes(texts(&["A collate nocase, \"b c\" desc", "a", "a desc", "b c"])).uniques(texts(&["id"]))
     };
@@ -131,7 +131,7 @@ fn a_key_or_index_applies_to_each_table_that_has_its_columns() {
 }
 
 #[test]
-fn columns_that_no_table_has_are_reported_with_the_existing_ones() {
+fn a_key_on_a_column_that_no_table_has_is_refused_with_the_existing_columns() {
     let one = [("t.csv", CSV)];
     let index = |text: &'static str| move |load: Load| load.indexes(texts(&[text]));
     refused(
@@ -155,7 +155,7 @@ fn columns_that_no_table_has_are_reported_with_the_existing_ones() {
 }
 
 #[test]
-fn keys_that_make_no_sense_are_refused_before_anything_is_read() {
+fn invalid_keys_are_refused_before_anything_is_read() {
     let none = [("t.csv", "")];
     let needs =
         "a table WITHOUT ROWID needs a key to find its rows by [name its columns: `primary_key = A,B`]";
@@ -173,7 +173,7 @@ fn keys_that_make_no_sense_are_refused_before_anything_is_read() {
 }
 
 #[test]
-fn an_index_can_be_added_to_a_schema() {
+fn a_load_with_a_schema_can_add_indexes() {
     let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, a, \"b c\", d DEFAULT 7); CREATE INDEX idx_t_a ON t (d) -- no end";
     let with = |load: Load| load.schema(schema(sql)).indexes(texts(&["a", "d desc, id"]));
     let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, a, \"b c\", d DEFAULT 7)";
@@ -238,7 +238,7 @@ fn two_rows_with_the_same_key_are_reported_with_both_places() {
 }
 
 #[test]
-fn a_pipe_whose_rows_are_out_of_order_late_is_read_again() {
+fn rows_that_prove_out_of_order_late_are_all_loaded_even_from_a_pipe() {
     let csv = (0..200).fold("id\n".to_owned(), |csv, id| csv + &format!("{id}\n")) + "-5\n\n1000\n";
     for way in Way::ALL {
         let home = Home::new();

@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(cases(120))]
 
     #[test]
-    fn good_rows_are_loaded_and_bad_ones_kept_in_their_order(
+    fn good_rows_are_loaded_and_bad_rows_written_to_the_reject_file_in_their_order(
         csv in csv(), ddl in ddl(), part_bytes in 1..400usize, lossy: bool, max in 0..5u64,
     ) {
         let home = Home::new();
@@ -266,7 +266,7 @@ fn a_load_that_fails_leaves_a_reject_file_only_if_it_has_rows() {
 }
 
 #[test]
-fn rowids_that_the_file_does_not_have_are_the_numbers_of_the_records() {
+fn rowids_missing_in_the_file_are_the_numbers_of_the_records() {
     // With 4 bytes a record and 20 bytes a part, each part has 5 records. The first and the last of each are bad, and all of the third
     // part.
     let records: Vec<&str> = (0..35)
@@ -304,7 +304,7 @@ fn the_error_about_too_many_bad_rows_names_the_reject_file() {
 }
 
 #[test]
-fn a_reject_file_replaces_nothing_and_is_not_one_of_the_other_files() {
+fn a_reject_file_replaces_no_file_without_permission_and_never_the_input_or_the_database() {
     let home = Home::new();
     std::fs::write(home.path("bad.csv"), "precious").unwrap();
     for overwrite in [false, true] {
@@ -326,8 +326,8 @@ fn a_reject_file_replaces_nothing_and_is_not_one_of_the_other_files() {
 }
 
 #[test]
-fn the_first_fault_of_the_input_is_reported_whatever_was_guessed() {
-    // Line 4 is refused, line 7 breaks the guess, line 9 is malformed, and the last is longer than allowed.
+fn the_first_error_of_the_input_is_reported_with_any_sample_and_threads() {
+    // Line 4 is refused, line 7 contradicts the guessed type, line 9 is malformed, and the last line is longer than allowed.
     let csv = "k,a\nx,1\nx,2\n,3\nx,4\nx,5\nx,word\nx,7\nx\nx,8\n";
     for tail in ["", &format!("x,\"{}", "long ".repeat(100))] {
         for (threads, sample_bytes) in [(1, 12), (2, 12), (4, 12), (2, 30), (2, 1000)] {

@@ -51,7 +51,7 @@ fn types(types: &[(&str, &str)]) -> Vec<(String, String)> {
 const CSV: &str = "a,b,c\n1,x,0.5\n2,y,1.25\n";
 
 #[test]
-fn columns_can_be_chosen_and_ordered() {
+fn columns_of_a_load_can_be_selected_and_ordered() {
     makes(CSV, |load| load, r#""a" INTEGER, "b" TEXT, "c" REAL"#, 2);
     makes(CSV, |load| load.columns(["C", "a"]), r#""c" REAL, "a" INTEGER"#, 2);
     let unknown = "`columns` names the column \"d\", which no file has [the columns are: a, b, c]";
@@ -61,7 +61,7 @@ fn columns_can_be_chosen_and_ordered() {
 }
 
 #[test]
-fn types_can_be_declared() {
+fn types_of_columns_can_be_declared() {
     let with = |given: &[(&str, &str)]| {
         let types = types(given);
         move |load: Load| load.types(types)
@@ -115,7 +115,7 @@ fn an_unknown_type_is_refused_before_anything_is_read() {
 }
 
 #[test]
-fn errors_of_sqlite_in_a_made_table_are_reported_without_a_place_in_the_data() {
+fn errors_of_sqlite_about_a_generated_declaration_name_no_place_in_the_data() {
     let hint = "[`types` declares a column, `table` names the table, `schema` declares everything]";
     let message = format!("object name reserved for internal use: sqlite_x {hint}");
     fails(CSV, |load| load.table("sqlite_x"), ErrorKind::Usage, &message);
@@ -148,7 +148,7 @@ fn settings_that_declare_columns_are_refused_beside_a_schema() {
 }
 
 #[test]
-fn tables_can_be_strict() {
+fn a_strict_table_gets_guessed_types_that_fit_all_rows() {
     let home = Home::new();
     load(&home, CSV, |load| load.strict(true).tune(|tuning| tuning.sample_bytes = 8)).unwrap();
     assert_eq!(made(&home).0, r#"CREATE TABLE "t" ( "a" INTEGER, "b" TEXT, "c" REAL ) STRICT"#);
@@ -162,7 +162,7 @@ fn tables_can_be_strict() {
 }
 
 #[test]
-fn conversions_that_lose_digits_need_lossy() {
+fn conversions_that_lose_digits_need_the_setting_lossy() {
     let types = types(&[("n", "INTEGER")]);
     let csv = "n\n1\n12345678901234567890\n";
     let message = "t.csv:3:1: '12345678901234567890' in column n has more than 64 bits, and would become a float \
@@ -223,7 +223,7 @@ fn a_first_record_that_is_malformed_is_an_error_with_its_place() {
 }
 
 #[test]
-fn a_beginning_without_a_record_is_skipped_up_to_a_limit() {
+fn comment_lines_before_the_first_record_are_skipped_up_to_a_limit() {
     let csv = format!("{}a,b\n1,2\n", "# comment\n".repeat(300));
     let format = plain().comment(b'#');
     let with = |memory_bytes| {
@@ -239,7 +239,7 @@ fn a_beginning_without_a_record_is_skipped_up_to_a_limit() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_within_its_compression_says_so() {
+fn a_gzip_file_that_is_cut_off_is_reported_as_incomplete_gzip_data() {
     let packed = gzip("a,b\n1,2\n".repeat(5000).as_bytes());
     for sample_bytes in [10, 1 << 20] {
         let home = Home::new();

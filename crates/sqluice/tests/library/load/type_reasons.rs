@@ -71,7 +71,7 @@ fn the_only_value_that_is_no_number_is_reported_wherever_it_stands() {
 }
 
 #[test]
-fn a_number_in_another_form_is_reported_wherever_it_stands() {
+fn a_number_that_would_print_differently_is_reported_wherever_it_stands() {
     for bytes in [1000, 5_000_000] {
         for count in [1, 2] {
             let home = Home::new();
@@ -84,7 +84,7 @@ fn a_number_in_another_form_is_reported_wherever_it_stands() {
 }
 
 #[test]
-fn null_markers_are_reported_with_their_place_and_without_a_type_that_keeps_them() {
+fn a_null_marker_among_numbers_is_reported_with_its_place_and_the_type_of_the_other_values() {
     for marker in ["\\N", "NULL", "NA", "N/A", "-", "#N/A", "n/a"] {
         for bytes in [1000, 5_000_000] {
             let home = Home::new();
@@ -99,7 +99,7 @@ fn null_markers_are_reported_with_their_place_and_without_a_type_that_keeps_them
 }
 
 #[test]
-fn any_null_marker_among_numbers_and_dates_is_reported_and_among_other_text_only_a_backslash_with_n() {
+fn every_null_marker_is_reported_among_numbers_and_dates_but_only_backslash_n_among_other_text() {
     let of = |values: &[&str]| {
         let home = Home::new();
         let text: String = values.iter().map(|value| format!("1,{value}\n")).collect();
@@ -205,7 +205,7 @@ fn a_column_without_values_in_the_sample_is_reported_with_the_value_that_makes_i
 }
 
 #[test]
-fn a_column_with_one_text_in_the_sample_is_reported_by_all_its_values() {
+fn a_column_that_one_text_in_the_sample_makes_text_is_reported_with_the_type_of_the_later_values() {
     for format in ["csv", "ndjson"] {
         for count in [1, 2] {
             let home = Home::new();
@@ -220,7 +220,7 @@ fn a_column_with_one_text_in_the_sample_is_reported_by_all_its_values() {
 }
 
 #[test]
-fn a_column_of_text_that_begins_late_has_no_note() {
+fn a_text_column_that_is_empty_in_the_sample_gets_no_note() {
     let home = Home::new();
     let mut text = String::from("id,v\n");
     (0..300_000).for_each(|row| text += &format!("{row:0>12},{}\n", if row < 200_000 { "" } else { "Rome" }));
@@ -290,7 +290,7 @@ fn a_date_among_numbers_is_reported() {
 }
 
 #[test]
-fn a_column_of_text_with_fewer_numbers_gets_no_note_but_one_for_a_null_marker_after_the_sample() {
+fn a_text_column_with_some_numbers_gets_no_note_except_for_a_null_marker() {
     for (share, marker) in [(2, "Oslo"), (3, "\\N"), (100, "\\N")] {
         let home = Home::new();
         let value = |row: usize| match row {
@@ -308,7 +308,7 @@ fn a_column_of_text_with_fewer_numbers_gets_no_note_but_one_for_a_null_marker_af
 }
 
 #[test]
-fn the_reported_number_is_one_that_would_be_printed_differently() {
+fn the_reported_value_is_the_one_that_a_number_type_would_print_differently() {
     let of = |values: &[&str], more: usize| {
         let home = Home::new();
         let more = std::iter::repeat_n("27.29924", more);
@@ -343,7 +343,7 @@ fn a_null_marker_in_quotes_is_reported_as_a_text_that_the_setting_null_does_not_
 }
 
 #[test]
-fn only_null_markers_without_quotes_are_reported_as_such() {
+fn quoted_null_markers_are_reported_as_text_not_as_null_markers() {
     let of = |values: &[&str]| {
         let home = Home::new();
         let text: String = values.iter().map(|value| format!("1,{value}\n")).collect();
@@ -362,7 +362,7 @@ fn only_null_markers_without_quotes_are_reported_as_such() {
 }
 
 #[test]
-fn a_setting_is_named_only_if_it_reads_every_value_of_the_column() {
+fn a_note_suggests_a_setting_only_if_it_reads_every_value_of_the_column() {
     let of = |values: &[&str]| {
         let home = Home::new();
         let text: String = (1..40).map(|row| format!("1;{row}.5\n")).collect();
@@ -384,7 +384,7 @@ fn a_setting_is_named_only_if_it_reads_every_value_of_the_column() {
 }
 
 #[test]
-fn the_settings_of_a_note_load_the_column_as_numbers() {
+fn the_settings_that_a_note_suggests_load_the_column_as_numbers() {
     let values: [&[&str]; 8] = [
         &["$5.00", "7", "($8.50)"],
         &["5.00-", "6.00"],
@@ -414,7 +414,7 @@ fn the_settings_of_a_note_load_the_column_as_numbers() {
 }
 
 #[test]
-fn an_amount_in_a_json_file_is_reported_without_a_type_that_keeps_it_as_text() {
+fn an_amount_with_a_currency_in_json_is_reported_without_a_setting_that_reads_it() {
     let home = Home::new();
     let numbers: String = (1..40).map(|row| format!("{{\"v\":{row}.5}}\n")).collect();
     let path = Way::Path.put(&home, "t.ndjson", format!("{numbers}{{\"v\":\"$5.00\"}}\n").as_bytes());

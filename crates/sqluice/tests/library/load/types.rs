@@ -190,7 +190,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn types_are_those_of_all_values_and_values_print_back(
+    fn guessed_types_fit_all_values_and_each_stored_value_prints_as_in_the_file(
         columns in prop::collection::vec(column(), 1..5),
         count in 0..160usize,
         seed: u64,
@@ -226,7 +226,7 @@ proptest! {
 
     /// The types follow from the records up to the limit that are well-formed, also from those that the table refuses.
     #[test]
-    fn types_are_those_of_the_well_formed_records_that_are_read(
+    fn guessed_types_fit_all_well_formed_records_up_to_the_limit(
         columns in prop::collection::vec(column(), 1..4),
         counts in (1..60usize, 0..60usize),
         seed: u64,
@@ -315,12 +315,12 @@ fn assert_inferred(table: &str, write: fn(&Path) -> usize, integers: &[&str], re
 }
 
 #[test]
-fn line_items_have_integers_for_keys_floats_for_prices_and_print_back() {
+fn line_items_of_tpch_get_integer_keys_and_float_prices_that_print_as_in_the_file() {
     let integers = ["orderkey", "partkey", "suppkey", "linenumber", "quantity"];
     assert_inferred("lineitem", tpch::write_line_items, &integers, &["extendedprice", "discount", "tax"]);
 }
 
 #[test]
-fn orders_have_integers_for_keys_floats_for_prices_and_print_back() {
+fn orders_of_tpch_get_integer_keys_and_float_prices_that_print_as_in_the_file() {
     assert_inferred("orders", tpch::write_orders, &["orderkey", "custkey", "shippriority"], &["totalprice"]);
 }

@@ -1,4 +1,4 @@
-//! Rare values of a database are in neither its profile nor its look-alike.
+//! Rare values of a database are neither in its profile nor in its look-alike, the database that is generated from the profile.
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -75,7 +75,7 @@ fn contains(bytes: &[u8], needle: &[u8]) -> bool {
 }
 
 #[test]
-fn rare_values_appear_neither_in_a_profile_nor_in_any_byte_of_a_look_alike() {
+fn rare_values_appear_neither_in_a_profile_nor_in_the_database_generated_from_the_profile() {
     let mut planted = 0;
     for seed in 0..tries(12, 60, 1000) {
         let home = Home::new();
@@ -115,7 +115,7 @@ fn rare_values_appear_neither_in_a_profile_nor_in_any_byte_of_a_look_alike() {
 }
 
 #[test]
-fn personal_columns_and_profiles_without_values_show_none() {
+fn a_profile_shows_no_values_of_personal_columns_and_none_at_all_on_request() {
     let home = Home::new();
     let original = home.path("original.db");
     let connection = Connection::open(&original).unwrap();
@@ -149,7 +149,7 @@ fn comments_and_literals_of_the_schema_are_dropped_and_listed() {
 }
 
 #[test]
-fn canaries_of_the_schema_are_listed_or_removed_with_the_comments() {
+fn schema_literals_in_a_profile_are_listed_or_stripped_and_comments_are_removed() {
     for seed in 0..tries(10, 60, 1000) {
         let home = Home::new();
         let original = home.path("original.db");
@@ -188,7 +188,7 @@ fn canaries_of_the_schema_are_listed_or_removed_with_the_comments() {
 }
 
 #[test]
-fn a_profile_does_not_show_the_smallest_or_largest_number_of_a_single_row() {
+fn a_profile_does_not_show_extreme_numbers_of_a_single_row() {
     let home = Home::new();
     let original = home.path("original.db");
     Connection::open(&original)

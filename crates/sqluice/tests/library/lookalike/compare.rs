@@ -1,4 +1,4 @@
-//! Makes the look-alike of a database, and compares the two by SQL.
+//! Generates the look-alike of a database from its profile, and compares the two databases by SQL.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -231,7 +231,7 @@ fn numbers(connection: &Connection, sql: &str) -> Vec<f64> {
 }
 
 #[test]
-fn the_comparison_finds_different_distributions() {
+fn the_distance_of_two_distributions_distinguishes_scaled_values() {
     let one: Vec<f64> = (0..1000).map(|row| f64::from(row % 10)).collect();
     assert_eq!(distance(&one, &one), 0.0);
     let mut sorted = one.clone();

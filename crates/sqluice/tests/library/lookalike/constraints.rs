@@ -277,7 +277,7 @@ fn differences(connections: &[Connection; 2], made: &Made) -> Vec<String> {
 }
 
 #[test]
-fn look_alikes_keep_constraints_of_all_kinds() {
+fn databases_generated_from_profiles_keep_constraints_of_all_kinds() {
     let mut all = Vec::new();
     for seed in 0..tries(6, 40, 300) {
         let home = Home::new();

@@ -1,4 +1,5 @@
-//! Look-alikes keep the forms of texts, fill full-text tables, grow keys, and name what they leave out.
+//! Databases that are generated from profiles keep the forms of texts, fill full-text tables, have more keys for more rows, and the profile
+//! names what is left out.
 
 use rusqlite::Connection;
 use sqluice::generate::{Extent, Generate};
@@ -29,7 +30,7 @@ fn like(home: &Home, scale: f64) -> (ProfileReport, Report, Connection) {
 }
 
 #[test]
-fn names_moments_and_addresses_keep_their_forms() {
+fn generated_names_times_and_addresses_have_the_forms_of_the_original() {
     let home = Home::new();
     let connection = original(
         &home,
@@ -91,7 +92,7 @@ fn names_moments_and_addresses_keep_their_forms() {
 }
 
 #[test]
-fn full_text_tables_find_the_new_text() {
+fn full_text_tables_of_a_generated_database_find_its_text() {
     let home = Home::new();
     original(
         &home,
@@ -110,7 +111,7 @@ fn full_text_tables_find_the_new_text() {
 }
 
 #[test]
-fn keys_of_several_columns_grow_with_the_rows() {
+fn a_generated_table_with_a_composite_key_can_have_ten_times_the_rows() {
     let home = Home::new();
     original(
         &home,
@@ -125,7 +126,7 @@ fn keys_of_several_columns_grow_with_the_rows() {
 }
 
 #[test]
-fn tables_that_need_an_application_are_left_out_and_named() {
+fn tables_with_collations_of_an_application_are_left_out_of_a_profile_and_named() {
     let home = Home::new();
     let connection = original(
         &home,

@@ -54,7 +54,7 @@ fn a_database_made_from_a_profile_may_have_ten_times_the_rows() {
 }
 
 #[test]
-fn threads_change_neither_the_profile_nor_the_look_alike() {
+fn a_profile_does_not_depend_on_threads_and_generates_the_same_database_twice() {
     let home = preset("shop", 2000);
     let original = home.path("original.db");
     let by = |threads: usize| {

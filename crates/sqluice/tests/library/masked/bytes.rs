@@ -207,7 +207,7 @@ fn full_text(
 }
 
 #[test]
-fn no_byte_of_a_masked_copy_has_a_canary() {
+fn no_byte_of_a_masked_copy_belongs_to_a_planted_value_of_a_masked_column() {
     let mut of_kinds = [0; 3];
     for seed in 0..tries(12, 60, 1000) {
         let mut rng = Rng::with_seed(seed);
@@ -243,7 +243,7 @@ fn no_byte_of_a_masked_copy_has_a_canary() {
 }
 
 #[test]
-fn a_copy_without_masks_has_the_canaries() {
+fn a_copy_without_masks_contains_the_planted_values() {
     let mut rng = Rng::with_seed(1);
     let mut canaries = Canaries::default();
     let lab = Lab::empty();

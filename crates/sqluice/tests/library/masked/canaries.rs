@@ -208,7 +208,7 @@ fn found<'c>(file: &[u8], canaries: &'c BTreeSet<String>) -> Vec<&'c String> {
 }
 
 #[test]
-fn a_canary_is_gone_or_its_column_is_named_without_the_canary() {
+fn a_planted_value_is_masked_or_the_report_names_its_column_without_the_value() {
     let mut planted = BTreeMap::new();
     let mut passed = 0;
     for seed in 0..tries(12, 80, 1000) {

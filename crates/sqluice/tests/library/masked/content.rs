@@ -11,7 +11,7 @@ use sqluice_testkit::tables::{Exact, by_sqlite, make_table};
 use super::{Lab, count, masking, texts};
 
 #[test]
-fn a_person_gets_the_same_new_values_in_every_table_and_other_columns_stay() {
+fn equal_values_get_equal_masks_in_all_tables_and_other_columns_stay_unchanged() {
     let lab = Lab::new(
         "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE, city TEXT);
          CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INT REFERENCES customers, mail TEXT, total REAL);
@@ -46,7 +46,7 @@ fn a_person_gets_the_same_new_values_in_every_table_and_other_columns_stay() {
 }
 
 #[test]
-fn null_stays_null_and_dates_of_a_person_move_together() {
+fn null_stays_null_under_a_mask_and_shift_keeps_the_distances_between_dates() {
     let lab = Lab::new(
         "CREATE TABLE visits (person INT, came TEXT, went TEXT, paid REAL, note TEXT);
          WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 999)
@@ -83,7 +83,7 @@ fn null_stays_null_and_dates_of_a_person_move_together() {
 }
 
 #[test]
-fn shift_changes_the_time_of_day_and_keeps_distances_between_times() {
+fn the_mask_shift_changes_times_and_keeps_the_distances_between_them() {
     let lab = Lab::new(
         "CREATE TABLE visits (person INT, came TEXT, went TEXT, unix INT, year INT);
          WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 999)
@@ -116,7 +116,7 @@ fn shift_changes_the_time_of_day_and_keeps_distances_between_times() {
 }
 
 #[test]
-fn shift_refuses_other_numbers_without_showing_them() {
+fn the_mask_shift_refuses_a_number_that_is_no_time_without_showing_the_number() {
     let lab = Lab::new(
         "CREATE TABLE people (id INTEGER PRIMARY KEY, age INT); INSERT INTO people VALUES (1, 43831);",
     );
@@ -185,7 +185,7 @@ fn columns_without_a_mask_keep_their_values_in_random_databases() {
 }
 
 #[test]
-fn indexes_of_all_kinds_are_those_of_the_new_rows() {
+fn indexes_of_a_masked_copy_have_the_masked_values() {
     let lab = Lab::new(
         "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, a TEXT COLLATE NOCASE, b INT CHECK (b > 0), c AS (a || b),
                          d TEXT NOT NULL, UNIQUE (a, b));
@@ -233,7 +233,7 @@ fn indexes_of_all_kinds_are_those_of_the_new_rows() {
 }
 
 #[test]
-fn a_copy_of_some_tables_is_masked_too_and_a_preview_writes_nothing() {
+fn a_copy_of_some_tables_is_masked_and_its_preview_writes_no_file() {
     let lab = Lab::new(
         "CREATE TABLE t (a TEXT, b TEXT); CREATE TABLE u (a TEXT); CREATE INDEX t_b ON t (b);
          INSERT INTO t VALUES ('secret', 'known'), ('other', NULL); INSERT INTO u VALUES ('left');",

@@ -63,7 +63,7 @@ fn random_schema(rng: &mut Rng) -> (String, String, usize) {
 }
 
 #[test]
-fn joins_keys_and_foreign_keys_hold_over_random_schemas() {
+fn masked_keys_stay_unique_and_joins_find_as_many_rows_in_random_schemas() {
     let mut masked = 0;
     for seed in 0..tries(12, 60, 1000) {
         let mut rng = Rng::with_seed(seed);
@@ -104,7 +104,7 @@ fn joins_keys_and_foreign_keys_hold_over_random_schemas() {
 }
 
 #[test]
-fn values_that_sqlite_compares_as_equal_stay_equal() {
+fn values_that_sqlite_compares_as_equal_get_equal_masked_values() {
     let lab = Lab::new(
         "CREATE TABLE t (id INTEGER PRIMARY KEY, n, c TEXT COLLATE NOCASE, r TEXT COLLATE RTRIM);
          INSERT INTO t (n, c, r) VALUES (5, 'Ann', 'x'), (5.0, 'ANN', 'x  '), ('5', 'ann', 'y'), (7.5, 'anne', ' x');",
@@ -129,7 +129,7 @@ fn values_that_sqlite_compares_as_equal_stay_equal() {
 }
 
 #[test]
-fn joins_hold_between_columns_of_different_collations() {
+fn masked_columns_of_different_collations_join_as_before() {
     let lab = Lab::new(
         "CREATE TABLE people (id INTEGER PRIMARY KEY, mail TEXT UNIQUE COLLATE NOCASE);
          CREATE TABLE visits (mail TEXT, again TEXT COLLATE RTRIM);
@@ -151,7 +151,7 @@ fn joins_hold_between_columns_of_different_collations() {
 }
 
 #[test]
-fn the_same_key_gives_the_same_copy_whatever_the_threads_are_and_another_key_another_one() {
+fn the_bytes_of_a_masked_copy_depend_on_the_mask_key_and_not_on_threads() {
     let lab = Lab::new(
         "CREATE TABLE t (id INTEGER PRIMARY KEY, mail TEXT UNIQUE, at TEXT);
          WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 20000)

@@ -12,7 +12,7 @@ const SOURCE: &str = "CREATE TABLE customers (id INTEGER PRIMARY KEY, email TEXT
     INSERT INTO log (line) VALUES ('nothing');";
 
 #[test]
-fn personal_columns_json_blobs_triggers_literals_and_small_formats_are_reported() {
+fn the_plan_of_a_masked_copy_warns_of_personal_columns_json_blobs_triggers_and_literals() {
     let lab = Lab::new(SOURCE);
     let copy = lab.copy(masking("CREATE TABLE customers (pin /* gen: shape() */)"));
     let prepared = copy.prepare(&Context::default()).unwrap();
@@ -54,7 +54,7 @@ fn columns_named_like_a_masked_key_of_another_table_are_reported() {
 }
 
 #[test]
-fn a_strict_copy_refuses_personal_columns_unless_they_are_known() {
+fn a_strict_masked_copy_refuses_personal_columns_unless_masked_or_marked_to_keep() {
     let lab = Lab::new(SOURCE);
     let masks = "CREATE TABLE customers (pin /* gen: shape() */, email /* gen: email() */)";
     let strict = |sql: &str| lab.copy(masking(sql).strict(true)).run();

@@ -16,7 +16,7 @@ const SOURCE: &str = "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT 
     INSERT INTO exact VALUES (987654321, 'Annabella');";
 
 #[test]
-fn an_impossible_mask_is_refused_at_its_place() {
+fn an_impossible_mask_is_refused_with_its_line_and_column() {
     for (masks, message) in [
         ("CREATE TABLE custmers (name /* gen: name() */)", "mask.sql:1:37: {} has no table custmers"),
         (
@@ -62,7 +62,7 @@ fn an_impossible_mask_is_refused_at_its_place() {
 }
 
 #[test]
-fn a_file_of_masks_is_refused_where_it_is_wrong() {
+fn an_invalid_mask_file_is_refused_with_the_line_and_column_of_the_mistake() {
     for (sql, message) in [
         ("CREATE TABLE t (a /* gen: shape(1) */)", "m.sql:1:27: shape: takes no arguments, and got 1"),
         (
@@ -107,7 +107,7 @@ fn a_file_of_masks_is_refused_where_it_is_wrong() {
 }
 
 #[test]
-fn rows_that_masks_make_impossible_end_the_copy_without_an_old_value() {
+fn errors_about_masked_rows_that_break_constraints_show_no_original_value() {
     for (masks, said) in [
         (
             "CREATE TABLE customers (age /* gen: int(300, 400) */)",

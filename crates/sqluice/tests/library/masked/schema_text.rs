@@ -139,7 +139,7 @@ fn contains(bytes: &[u8], text: &str, utf16: bool) -> bool {
 }
 
 #[test]
-fn no_canary_of_the_schema_is_in_a_copy_unless_its_place_is_named() {
+fn schema_literals_are_absent_from_a_masked_copy_or_reported_with_their_place() {
     let (mut in_comments, mut named, mut stripped) = (0, 0, 0);
     for seed in 0..tries(25, 200, 1000) {
         let mut planting = Planting { rng: Rng::with_seed(seed), planted: Vec::new(), sql: String::new() };
@@ -216,7 +216,7 @@ fn no_canary_of_the_schema_is_in_a_copy_unless_its_place_is_named() {
 }
 
 #[test]
-fn comments_are_removed_and_the_rest_of_the_text_stays() {
+fn a_masked_copy_removes_comments_from_the_schema_and_keeps_the_rest_of_its_text() {
     let lab = Lab::new(
         "CREATE TABLE t (a TEXT, -- of Ann Meier
            b TEXT /* Bob */ NOT NULL DEFAULT 'x -- y');
@@ -235,7 +235,7 @@ fn comments_are_removed_and_the_rest_of_the_text_stays() {
 }
 
 #[test]
-fn a_default_that_short_rows_need_stays_and_is_named() {
+fn a_default_that_rows_from_before_the_column_need_is_kept_and_reported() {
     let lab = Lab::new(
         "CREATE TABLE kept (a TEXT); INSERT INTO kept VALUES ('1'); ALTER TABLE kept ADD COLUMN b TEXT DEFAULT \"Bartholomew\";
          CREATE TABLE free (a TEXT, b TEXT DEFAULT \"Bartholomew\"); INSERT INTO free VALUES ('1', '2');

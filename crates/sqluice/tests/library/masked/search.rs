@@ -58,7 +58,7 @@ fn assert_found(sql: &str, expected: &[&str]) {
     assert_eq!(names.iter().any(|name| name == "copy.db"), expected.is_empty(), "{names:?}");
 }
 
-/// Fails if an error has a value of the tests.
+/// Asserts that an error shows no value of the tests.
 fn assert_secret(error: &Error) {
     let text = format!("{error:?} {error} {:?}", error.hint_text());
     for secret in ["zq@", "Quux", "Xerxes", "secret.org", "hunter2"] {
@@ -67,7 +67,7 @@ fn assert_secret(error: &Error) {
 }
 
 #[test]
-fn personal_values_in_late_rows_are_found() {
+fn the_search_for_personal_values_reads_all_rows() {
     let late = |value: &str, others: &str| {
         format!(
             "CREATE TABLE log (line); {} INSERT INTO log SELECT CASE i WHEN 40001 THEN {value} ELSE {others} END FROM n;",
@@ -87,7 +87,7 @@ fn personal_values_in_late_rows_are_found() {
 }
 
 #[test]
-fn many_names_that_stand_together_are_found_among_more_other_values() {
+fn several_hundred_names_in_consecutive_rows_are_found_among_other_values() {
     let names = |rows: &str| {
         format!(
             "CREATE TABLE log (line TEXT); {} INSERT INTO log SELECT CASE WHEN {rows} THEN
@@ -128,7 +128,7 @@ fn personal_values_in_json_and_blobs_are_found() {
 }
 
 #[test]
-fn values_beside_keys_that_mean_secrets_are_found() {
+fn values_beside_keys_such_as_api_token_are_found_as_secrets() {
     for (columns, key) in [
         ("name TEXT, value TEXT", "api_token"),
         ("key TEXT PRIMARY KEY, value", "passphrase"),
@@ -156,7 +156,7 @@ fn values_beside_keys_that_mean_secrets_are_found() {
 }
 
 #[test]
-fn texts_of_masked_columns_in_other_columns_are_found_as_whole_values() {
+fn values_of_masked_columns_are_found_in_other_columns_as_whole_values() {
     let orders = "CREATE TABLE orders (id INTEGER PRIMARY KEY, ship TEXT, note_id TEXT);";
     assert_found(
         &format!(
@@ -180,7 +180,7 @@ fn texts_of_masked_columns_in_other_columns_are_found_as_whole_values() {
 }
 
 #[test]
-fn if_memory_does_not_hold_all_masked_texts_a_sample_is_searched_and_reported() {
+fn with_little_memory_only_a_sample_of_the_masked_values_is_searched_for_and_the_report_says_so() {
     let lab = with(&format!(
         "{} INSERT INTO people (name) SELECT 'person ' || i FROM n; CREATE TABLE orders (ship TEXT);
          INSERT INTO orders SELECT name FROM people WHERE id > 3;",
@@ -197,7 +197,7 @@ fn if_memory_does_not_hold_all_masked_texts_a_sample_is_searched_and_reported() 
 }
 
 #[test]
-fn columns_computed_from_masked_columns_are_no_finding() {
+fn columns_computed_from_masked_columns_are_not_reported_as_unmasked() {
     let lab = Lab::new(
         "CREATE TABLE people (id INTEGER PRIMARY KEY, mail TEXT, lower_mail TEXT AS (lower(mail)) STORED, email AS (lower_mail),
            login TEXT, email2 AS (login || '@secret.org'));
@@ -225,7 +225,7 @@ fn columns_computed_from_masked_columns_are_no_finding() {
 }
 
 #[test]
-fn accepted_columns_are_reported_and_copied() {
+fn a_strict_masked_copy_copies_and_reports_explicitly_allowed_columns() {
     let lab = with(
         "CREATE TABLE \"the log\" (line TEXT, \"e.mail\" TEXT); INSERT INTO \"the log\" VALUES ('jane@secret.org', 'Xerxes');
          CREATE VIRTUAL TABLE texts USING fts5(said); INSERT INTO texts VALUES ('bob@secret.org');",
@@ -242,7 +242,7 @@ fn accepted_columns_are_reported_and_copied() {
 }
 
 #[test]
-fn text_that_is_not_unicode_and_a_database_in_utf_16_are_searched() {
+fn invalid_utf8_and_utf_16_databases_are_searched_for_personal_values() {
     assert_found(
         "CREATE TABLE log (line TEXT); INSERT INTO log VALUES (CAST(x'ff' AS TEXT)), ('jane@secret.org');",
         &["log.line: an e-mail address by values (1)"],
@@ -294,7 +294,7 @@ impl Progress for Seen {
 }
 
 #[test]
-fn findings_do_not_depend_on_threads() {
+fn the_found_personal_values_do_not_depend_on_threads() {
     let lab = Lab::new("CREATE TABLE people (name TEXT, mail TEXT); CREATE TABLE log (line, more);");
     let connection: Connection = lab.old();
     connection.execute_batch("BEGIN").unwrap();

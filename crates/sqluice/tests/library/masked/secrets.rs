@@ -23,7 +23,7 @@ fn people() -> Lab {
 }
 
 #[test]
-fn a_dictionary_of_the_old_values_finds_nothing_without_the_key() {
+fn masking_the_original_values_with_a_guessed_key_finds_no_masked_values() {
     let lab = people();
     lab.mask(MASKS);
     // An attacker has the program and all old values, and guesses the key.
@@ -44,7 +44,7 @@ fn a_dictionary_of_the_old_values_finds_nothing_without_the_key() {
 }
 
 #[test]
-fn old_values_are_not_among_the_new_ones_and_their_order_is_lost() {
+fn masked_values_are_no_original_values_and_do_not_keep_their_order() {
     let lab = people();
     lab.mask(MASKS);
     let new = lab.new_one();
@@ -60,7 +60,7 @@ fn old_values_are_not_among_the_new_ones_and_their_order_is_lost() {
 }
 
 #[test]
-fn a_random_key_makes_other_values_each_time_and_a_file_the_same() {
+fn a_random_mask_key_gives_other_values_each_time_and_a_key_file_the_same_values() {
     let lab = people();
     let file = lab.path("key");
     std::fs::write(&file, [7; 32]).unwrap();

@@ -1,4 +1,4 @@
-//! Columns that refer to masked keys without REFERENCES follow them, or the copy is refused.
+//! Columns that refer to masked keys without REFERENCES get the masked values of these keys, or the copy is refused.
 
 use super::{Lab, count, masking};
 
@@ -12,7 +12,7 @@ const SOURCE: &str = "CREATE TABLE places (id INTEGER PRIMARY KEY, title TEXT);
 const PLACES: &str = "CREATE TABLE places (id /* gen: permute() */)";
 
 #[test]
-fn a_column_that_seems_to_refer_to_a_masked_key_must_be_decided() {
+fn a_column_that_seems_to_refer_to_a_masked_key_must_be_declared_a_reference_or_none() {
     let lab = Lab::new(SOURCE);
     for (masks, seen, hint) in [
         (
@@ -44,7 +44,7 @@ fn a_column_that_seems_to_refer_to_a_masked_key_must_be_decided() {
 }
 
 #[test]
-fn a_given_reference_follows_the_mask_of_its_key() {
+fn a_column_given_as_a_reference_gets_the_masked_values_of_its_key() {
     let lab = Lab::new(SOURCE);
     let masks = "CREATE TABLE places (id /* gen: permute() */); CREATE TABLE books (isbn /* gen: shape() */);
         CREATE TABLE visits (id /* gen: permute() */)";
@@ -67,7 +67,7 @@ fn a_given_reference_follows_the_mask_of_its_key() {
 }
 
 #[test]
-fn a_column_that_does_not_refer_stays_and_so_does_one_that_the_mask_file_names() {
+fn a_column_declared_to_be_no_reference_or_marked_to_keep_stays_unchanged() {
     let lab = Lab::new(SOURCE);
     let sum = "SELECT sum(place_id * id) FROM visits";
     let old = count(&lab.old(), sum);
@@ -82,7 +82,7 @@ fn a_column_that_does_not_refer_stays_and_so_does_one_that_the_mask_file_names()
 }
 
 #[test]
-fn wrong_references_get_the_same_errors_as_in_merge() {
+fn wrong_references_to_masked_keys_are_refused() {
     let lab = Lab::new(&format!("{SOURCE} CREATE TABLE notes (place INT REFERENCES places);"));
     let run = |references: &[&str], others: &[&str]| {
         let masking = masking(PLACES).references(references.iter().copied());

@@ -24,7 +24,7 @@ fn merged(one: &str, other: &str) -> Result<Vec<String>, String> {
 }
 
 #[test]
-fn differences_that_change_what_is_stored_or_accepted_are_refused_by_name() {
+fn a_merge_refuses_declarations_that_store_or_accept_different_values_and_names_the_difference() {
     for (one, other, said) in [
         (
             "id INTEGER PRIMARY KEY, zip INTEGER",
@@ -113,7 +113,7 @@ fn differences_that_change_what_is_stored_or_accepted_are_refused_by_name() {
 }
 
 #[test]
-fn a_different_spelling_of_a_declaration_has_a_note() {
+fn a_merge_notes_harmless_differences_between_declarations() {
     for (one, other, said) in [
         ("id INTEGER PRIMARY KEY, a TEXT", "id INTEGER PRIMARY KEY, a VARCHAR(20)", "column a is TEXT in"),
         ("id INTEGER PRIMARY KEY, a TEXT", "\"id\" integer, [A] text, PRIMARY KEY (id)", "in other words"),
@@ -136,7 +136,7 @@ fn a_different_spelling_of_a_declaration_has_a_note() {
 }
 
 #[test]
-fn added_columns_have_all_of_their_text() {
+fn a_merge_that_adds_columns_keeps_their_whole_declarations() {
     let made = Made::by(&[
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT -- the first\n, UNIQUE (a, id) -- end\n); INSERT INTO t VALUES (1, 10);",
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b TEXT COLLATE NOCASE NOT NULL DEFAULT 'n' CHECK (b <> ''), c INT REFERENCES t (id),
@@ -157,7 +157,7 @@ fn added_columns_have_all_of_their_text() {
 }
 
 #[test]
-fn a_column_without_a_value_for_the_rows_that_lack_it_is_refused() {
+fn a_merge_cannot_add_a_not_null_column_without_a_default_to_existing_rows() {
     let with = "CREATE TABLE t (id INTEGER PRIMARY KEY, b INT NOT NULL); INSERT INTO t VALUES (1, 1)";
     let without = "CREATE TABLE t (id INTEGER PRIMARY KEY)";
     for scripts in [[with, without], [without, with]] {
@@ -177,7 +177,7 @@ fn a_column_without_a_value_for_the_rows_that_lack_it_is_refused() {
 }
 
 #[test]
-fn sources_that_add_the_same_column_must_declare_it_equally() {
+fn sources_of_a_merge_must_declare_an_added_column_equally() {
     let one = "CREATE TABLE t (id INTEGER PRIMARY KEY)";
     let made = Made::by(&[
         one,
@@ -199,7 +199,7 @@ fn sources_that_add_the_same_column_must_declare_it_equally() {
 }
 
 #[test]
-fn a_key_of_added_columns_alone_is_merged_or_refused_by_name() {
+fn a_unique_column_that_one_source_lacks_is_merged_and_one_that_each_source_lacks_is_refused() {
     let with = "CREATE TABLE t (id INTEGER PRIMARY KEY, code TEXT UNIQUE); INSERT INTO t VALUES (1, 'x')";
     let without = "CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (2)";
     for scripts in [[with, without], [without, with]] {

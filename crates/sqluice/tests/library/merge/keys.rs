@@ -19,7 +19,7 @@ fn shop(name: &str) -> String {
 }
 
 #[test]
-fn a_repeated_key_names_both_files_and_the_key() {
+fn the_error_about_a_repeated_key_names_the_key_and_both_databases() {
     let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b INT); CREATE UNIQUE INDEX i ON t (a, b);";
     let made = Made::by(&[
         &format!("{table} INSERT INTO t VALUES (1, 'x', 1), (3, 'y', 2);"),
@@ -35,7 +35,7 @@ fn a_repeated_key_names_both_files_and_the_key() {
 }
 
 #[test]
-fn a_row_that_is_left_out_for_one_key_is_in_no_index() {
+fn a_row_left_out_of_a_merge_because_of_one_key_is_in_no_index() {
     let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE, b UNIQUE, c); CREATE INDEX i ON t (c);";
     let made = Made::by(&[
         &format!("{table} INSERT INTO t VALUES (1, 1, 1, 'one'), (2, 2, 2, 'two');"),
@@ -50,7 +50,7 @@ fn a_row_that_is_left_out_for_one_key_is_in_no_index() {
 }
 
 #[test]
-fn references_follow_renumbered_keys_or_are_refused() {
+fn references_to_renumbered_keys_are_rewritten_on_request_and_refused_otherwise() {
     let made = Made::by(&[&shop("a"), &shop("b"), &shop("c")]);
     let message = made.refused(&made.merge());
     assert!(message.contains("customer.id = 1"), "{message}");
@@ -78,7 +78,7 @@ fn references_follow_renumbered_keys_or_are_refused() {
 }
 
 #[test]
-fn a_reference_that_is_no_number_is_not_followed() {
+fn a_reference_to_a_renumbered_key_that_is_not_an_integer_is_refused() {
     let made = Made::by(&[
         &shop("a"),
         &format!("{} PRAGMA foreign_keys = OFF; UPDATE orders SET customer = 'Ann' WHERE id = 1;", shop("b")),
@@ -90,7 +90,7 @@ fn a_reference_that_is_no_number_is_not_followed() {
 }
 
 #[test]
-fn rowids_that_something_names_are_not_changed() {
+fn a_merge_does_not_change_rowids_that_a_view_trigger_or_index_names() {
     let rows = "INSERT INTO t VALUES (1), (2);";
     for (object, named) in [
         ("CREATE VIEW v AS SELECT rowid, a FROM t;", "view v"),
@@ -118,7 +118,7 @@ fn rowids_that_something_names_are_not_changed() {
 }
 
 #[test]
-fn keep_rowids_keeps_rowids_without_a_column() {
+fn the_setting_keep_rowids_keeps_rowids_of_tables_without_a_rowid_column() {
     let made = Made::by(&[
         "CREATE TABLE t (a); INSERT INTO t (rowid, a) VALUES (1, 'a'), (5, 'b');",
         "CREATE TABLE t (a); INSERT INTO t (rowid, a) VALUES (3, 'c'), (9, 'd');",
@@ -129,7 +129,7 @@ fn keep_rowids_keeps_rowids_without_a_column() {
 }
 
 #[test]
-fn rowids_too_large_to_be_raised_are_given_anew() {
+fn rowids_too_large_to_be_raised_are_replaced_in_a_merge() {
     let script = "CREATE TABLE t (a); INSERT INTO t (rowid, a) VALUES (1, 'a'), (9223372036854775807, 'b');";
     let made = Made::by(&[script, script]);
     let report = made.run(&made.merge()).unwrap();

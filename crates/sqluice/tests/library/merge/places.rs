@@ -1,4 +1,4 @@
-//! Merges whose leaves other processes copy to their places (`Merge::places`): the result equals that of one process.
+//! Merges whose leaf pages other processes copy to their places in the new file (`Merge::places`): the result equals that of one process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn options() -> WriteOptions {
     WriteOptions::new().threads(2).tune(|tuning| tuning.chunk_bytes = 64 << 10)
 }
 
-/// Returns the places of table `t`, or `None` if the merge has no places.
+/// Returns the places to which other processes copy the leaf pages of table `t`; `None` if they can't copy them.
 fn places(merge: &Merge, file: &Path) -> Result<Option<Vec<Place>>> {
     let count = |source: &PathBuf| Place::count(source, "t", &merge.write, &Context::default());
     let pages = merge.sources.iter().map(count).collect::<Result<Vec<u32>>>()?;
@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(60))]
 
     #[test]
-    fn a_merge_of_placed_leaves_equals_a_merge_by_one_process(seed: u64, page_shift in 9u32..17) {
+    fn a_merge_whose_leaf_pages_other_processes_copy_equals_a_merge_by_one_process(seed: u64, page_shift in 9u32..17) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let page_bytes = 1_usize << page_shift;
@@ -141,7 +141,7 @@ fn folder(made: &Made) -> &Path {
 }
 
 #[test]
-fn a_worker_that_is_late_writes_nothing_to_the_target() {
+fn a_worker_process_that_writes_after_the_merge_is_refused() {
     let (made, file) = two();
     let places = places(&made.merge(), &file).unwrap().unwrap();
     let late = places[0].clone();
@@ -155,7 +155,7 @@ fn a_worker_that_is_late_writes_nothing_to_the_target() {
 }
 
 #[test]
-fn a_merge_waits_until_no_worker_writes_any_more() {
+fn a_merge_waits_until_no_worker_process_can_write_any_more() {
     let (made, file) = two();
     let places = places(&made.merge(), &file).unwrap().unwrap();
     let merge = made.merge().placed(write_all(places, folder(&made)));
@@ -188,7 +188,7 @@ fn pages_of_a_killed_worker_are_written_again() {
 }
 
 #[test]
-fn an_incomplete_list_of_leaves_is_refused_and_nothing_is_left() {
+fn a_merge_refuses_missing_or_incomplete_lists_of_copied_leaf_pages() {
     for damage in ["head", "end", "missing"] {
         let (made, file) = two();
         let places = places(&made.merge(), &file).unwrap().unwrap();
@@ -205,7 +205,7 @@ fn an_incomplete_list_of_leaves_is_refused_and_nothing_is_left() {
 }
 
 #[test]
-fn lists_of_other_places_are_refused() {
+fn a_merge_refuses_exchanged_lists_of_copied_leaf_pages() {
     let (made, file) = two();
     let places = places(&made.merge(), &file).unwrap().unwrap();
     let mut placed = write_all(places, folder(&made));
@@ -216,7 +216,7 @@ fn lists_of_other_places_are_refused() {
 }
 
 #[test]
-fn a_key_of_two_sources_is_refused_and_nothing_is_left() {
+fn a_key_repeated_in_two_sources_ends_a_merge_by_processes_and_leaves_no_file() {
     let made = Made::by(&[
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE); INSERT INTO t VALUES (1, 'x')",
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE); INSERT INTO t VALUES (2, 'x')",
@@ -229,7 +229,7 @@ fn a_key_of_two_sources_is_refused_and_nothing_is_left() {
 }
 
 #[test]
-fn a_merge_that_can_t_take_leaves_as_they_are_has_no_places() {
+fn a_merge_that_cannot_copy_leaf_pages_unchanged_is_not_divided_among_processes() {
     let overlapping = Made::by(&[
         "CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (5)",
         "CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (3)",
@@ -258,7 +258,7 @@ fn a_merge_that_can_t_take_leaves_as_they_are_has_no_places() {
 }
 
 #[test]
-fn a_source_with_other_pages_than_were_counted_is_refused() {
+fn a_source_with_another_page_count_than_announced_is_refused() {
     let (made, file) = two();
     for wrong in [-1, 1] {
         let counted = made.sources.iter().map(|source| {

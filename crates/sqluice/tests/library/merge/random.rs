@@ -118,7 +118,7 @@ proptest! {
     #![proptest_config(config(tries(15, 60, 3000)))]
 
     #[test]
-    fn a_merge_has_the_rows_that_inserts_would_have_stored(
+    fn a_merge_of_random_databases_has_the_rows_that_inserts_of_all_sources_store(
         seed: u64,
         kind in 0u8..4,
         on_conflict in prop::sample::select(&[OnConflict::Abort, OnConflict::Ignore, OnConflict::Replace][..]),

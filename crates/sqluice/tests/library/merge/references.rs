@@ -31,7 +31,7 @@ fn hint(error: &Error) -> String {
 }
 
 #[test]
-fn columns_that_seem_to_refer_to_new_numbers_must_be_decided() {
+fn columns_that_seem_to_refer_to_renumbered_keys_must_be_declared_references_or_none() {
     let made = Made::by(&[&history("a", 300), &history("b", 300)]);
     let merge = made.merge().renumber(["places", "visits"]).rewrite_references(true);
     let error = merge.run().unwrap_err();
@@ -83,7 +83,7 @@ fn wrong_or_contradictory_references_are_refused() {
 }
 
 #[test]
-fn values_that_refer_to_no_row_still_refer_to_none() {
+fn values_that_refer_to_no_row_refer_to_no_row_after_a_merge() {
     let table = "PRAGMA foreign_keys = OFF; CREATE TABLE places (id INTEGER PRIMARY KEY, url TEXT);
         CREATE TABLE visits (id INTEGER PRIMARY KEY, place_id INT REFERENCES places);";
     let made = Made::by(&[
@@ -104,7 +104,7 @@ fn values_that_refer_to_no_row_still_refer_to_none() {
 }
 
 #[test]
-fn rows_from_before_a_column_was_added_keep_a_default_that_refers_to_nothing() {
+fn defaults_of_added_columns_stay_unless_they_refer_to_a_renumbered_row() {
     let script = |default: &str| {
         format!(
             "CREATE TABLE p (id INTEGER PRIMARY KEY); INSERT INTO p VALUES (1), (2);
@@ -126,7 +126,7 @@ fn rows_from_before_a_column_was_added_keep_a_default_that_refers_to_nothing() {
 }
 
 #[test]
-fn a_column_follows_one_table_or_is_refused() {
+fn a_column_cannot_refer_to_two_renumbered_tables() {
     let script = "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE q (id INTEGER PRIMARY KEY);
         CREATE TABLE c (x INT REFERENCES p); INSERT INTO p VALUES (1); INSERT INTO q VALUES (1); INSERT INTO c VALUES (1);";
     let made = Made::by(&[script, script]);
@@ -135,7 +135,7 @@ fn a_column_follows_one_table_or_is_refused() {
 }
 
 #[test]
-fn rows_whose_parents_are_left_out_are_refused_or_counted() {
+fn rows_whose_parents_a_merge_leaves_out_are_refused_or_counted() {
     let tables = "CREATE TABLE customer (id INTEGER PRIMARY KEY, mail TEXT UNIQUE);
         CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INT);
         CREATE TABLE mails (mail TEXT REFERENCES customer (mail));";
@@ -171,7 +171,7 @@ fn rows_whose_parents_are_left_out_are_refused_or_counted() {
 }
 
 #[test]
-fn rows_that_share_the_key_that_is_referred_to_are_one() {
+fn references_to_a_row_that_is_left_out_for_an_equal_key_are_no_orphans() {
     let tables = "CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE orders (customer INT REFERENCES customer);";
     let made = Made::by(&[
         &format!("{tables} INSERT INTO customer VALUES (1, 'ann'); INSERT INTO orders VALUES (1);"),
@@ -327,7 +327,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(300))]
 
     #[test]
-    fn a_merge_makes_no_reference_to_another_row(seed: u64, kind in 0u8..3, renumbers: bool, drifts in 0u8..8) {
+    fn references_in_a_merge_refer_to_the_same_rows_as_before(seed: u64, kind in 0u8..3, renumbers: bool, drifts in 0u8..8) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let shape = Shape::random(&mut rng);

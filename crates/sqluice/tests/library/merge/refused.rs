@@ -5,7 +5,7 @@ use sqluice::merge::Merge;
 use super::Made;
 
 #[test]
-fn sources_must_be_different_files_that_exist() {
+fn the_sources_of_a_merge_must_be_different_existing_files() {
     let made = Made::by(&["CREATE TABLE t (a)", "CREATE TABLE t (a)"]);
     let message = |merge: Merge| merge.run().unwrap_err().to_string();
     let one = &made.sources[0];
@@ -23,14 +23,14 @@ fn sources_must_be_different_files_that_exist() {
 }
 
 #[test]
-fn a_name_must_have_the_same_kind_in_all_sources() {
+fn a_merge_refuses_a_name_that_is_a_table_in_one_source_and_an_index_in_another() {
     let made = Made::by(&["CREATE TABLE x (a)", "CREATE TABLE t (a); CREATE INDEX x ON t (a);"]);
     let message = made.refused(&made.merge());
     assert!(message.contains("x is a table in") && message.contains("and an index in"), "{message}");
 }
 
 #[test]
-fn a_table_that_no_source_has_is_named_with_the_nearest() {
+fn a_merge_refuses_to_exclude_a_table_that_no_source_has() {
     let made = Made::by(&["CREATE TABLE customer (a)", "CREATE TABLE orders (a)"]);
     let message = made.refused(&made.merge().exclude_tables(["custmer"]));
     assert!(message.contains("no database has a table custmer"), "{message}");
@@ -55,7 +55,7 @@ fn a_damaged_source_is_an_error_and_leaves_the_target_as_it_was() {
 }
 
 #[test]
-fn a_collation_that_is_not_known_is_refused() {
+fn a_merge_refuses_an_index_with_an_unknown_collation() {
     let script = "CREATE TABLE t (a, b); CREATE INDEX i ON t (b); INSERT INTO t VALUES (1, 'x'); PRAGMA writable_schema = ON;
         UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (b COLLATE backwards)' WHERE name = 'i';";
     let made = Made::by(&[script, script]);

@@ -16,7 +16,7 @@ fn numbers(table: &str, from: i64, to: i64) -> String {
 }
 
 #[test]
-fn leaves_of_disjoint_tables_are_taken_as_they_are() {
+fn leaf_pages_of_tables_with_disjoint_rowids_are_copied_unchanged() {
     let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, b TEXT); CREATE INDEX i ON t (b);";
     // The second source has the smaller rowids.
     let made = Made::by(&[
@@ -37,7 +37,7 @@ fn leaves_of_disjoint_tables_are_taken_as_they_are() {
 }
 
 #[test]
-fn tables_without_a_key_of_their_own_get_new_rowids() {
+fn rows_of_tables_without_a_rowid_column_get_new_rowids_in_a_merge() {
     let script =
         "CREATE TABLE t (a, b UNIQUE); CREATE INDEX i ON t (a DESC); CREATE INDEX j ON t (a) WHERE b > 5;";
     let one = format!("{script} INSERT INTO t VALUES (1, 10), (2, 20), (3, NULL);");
@@ -56,7 +56,7 @@ fn tables_without_a_key_of_their_own_get_new_rowids() {
 }
 
 #[test]
-fn sequences_keep_the_largest_and_statistics_are_dropped_or_made_anew() {
+fn a_merge_keeps_the_largest_autoincrement_number_and_drops_or_recreates_statistics() {
     let table = "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, b); CREATE INDEX i ON t (b);";
     let made = Made::by(&[
         &format!("{table} INSERT INTO t VALUES (1, 1), (900, 2); DELETE FROM t WHERE id = 900; ANALYZE;"),
@@ -73,7 +73,7 @@ fn sequences_keep_the_largest_and_statistics_are_dropped_or_made_anew() {
 }
 
 #[test]
-fn columns_that_a_source_lacks_get_their_default() {
+fn columns_that_a_source_lacks_get_their_default_if_columns_are_added() {
     let made = Made::by(&[
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1, 'x'); ALTER TABLE t ADD COLUMN c DEFAULT 7;",
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a, b TEXT DEFAULT 'none'); CREATE INDEX i ON t (b); INSERT INTO t VALUES (2, 'y', 'z');",
@@ -91,7 +91,7 @@ fn columns_that_a_source_lacks_get_their_default() {
 }
 
 #[test]
-fn short_records_keep_their_default() {
+fn rows_from_before_a_column_was_added_have_its_default_after_a_merge() {
     let script = "CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1, 'x'); ALTER TABLE t ADD COLUMN c DEFAULT 7;";
     let made = Made::by(&[script, &script.replace("(1,", "(2,")]);
     let report = made.run(&made.merge()).unwrap();
@@ -100,7 +100,7 @@ fn short_records_keep_their_default() {
 }
 
 #[test]
-fn inserted_tables_have_the_indexes_that_create_index_makes() {
+fn indexes_of_a_table_that_a_merge_inserts_have_all_entries() {
     let table = |offset: i64| {
         format!(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, b TEXT COLLATE NOCASE, c AS (length(b)));
@@ -130,7 +130,7 @@ fn inserted_tables_have_the_indexes_that_create_index_makes() {
 }
 
 #[test]
-fn a_column_with_the_name_of_the_source_is_added() {
+fn a_merge_adds_a_column_with_the_name_of_the_source_on_request() {
     let made = Made::by(&[
         "CREATE TABLE t (a); INSERT INTO t VALUES (1);",
         "CREATE TABLE t (a); INSERT INTO t VALUES (2);",
@@ -146,7 +146,7 @@ fn a_column_with_the_name_of_the_source_is_added() {
 }
 
 #[test]
-fn an_index_that_a_source_lacks_has_all_rows() {
+fn an_index_that_one_source_lacks_has_the_rows_of_all_sources() {
     let made = Made::by(&[
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1, 'x');",
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (2, 'y'); CREATE INDEX i ON t (a);",
@@ -157,7 +157,7 @@ fn an_index_that_a_source_lacks_has_all_rows() {
 }
 
 #[test]
-fn other_objects_are_copied_and_a_view_must_be_the_same_everywhere() {
+fn a_merge_copies_views_and_triggers_and_refuses_different_views_of_one_name() {
     let made = Made::by(&[
         "CREATE TABLE t (id INTEGER PRIMARY KEY); CREATE VIEW v AS SELECT 1; INSERT INTO t VALUES (1);",
         "create view V as select 1; CREATE TABLE u (x); INSERT INTO u VALUES (5);
@@ -180,7 +180,7 @@ fn other_objects_are_copied_and_a_view_must_be_the_same_everywhere() {
 }
 
 #[test]
-fn descending_indexes_of_an_old_format_are_sorted() {
+fn a_merge_sorts_descending_indexes_of_an_old_file_format() {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["old.db", "new.db", "all.db"].map(|name| folder.path().join(name));
     for (path, is_old) in paths.iter().zip([true, false]) {
@@ -202,7 +202,7 @@ fn descending_indexes_of_an_old_format_are_sorted() {
 }
 
 #[test]
-fn an_index_out_of_order_in_one_source_is_sorted() {
+fn a_merge_sorts_an_index_that_is_out_of_order_in_one_source() {
     let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, b TEXT);";
     let changed = "CREATE INDEX i ON t (b COLLATE NOCASE); PRAGMA writable_schema = ON;
         UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (b)' WHERE name = 'i';";
@@ -218,7 +218,7 @@ fn an_index_out_of_order_in_one_source_is_sorted() {
 }
 
 #[test]
-fn a_target_that_exists_is_the_first_source() {
+fn an_existing_target_of_a_merge_is_the_first_source() {
     let script = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); CREATE INDEX i ON t (b);";
     let made = Made::by(&[
         &format!("PRAGMA journal_mode = wal; {script} INSERT INTO t VALUES (1, 'x');"),

@@ -47,7 +47,7 @@ fn virtual_tables_are_merged_into_a_target_with_auto_vacuum_too() {
 }
 
 #[test]
-fn an_index_of_another_table_is_made_of_all_of_its_rows() {
+fn a_merged_full_text_index_of_another_table_has_all_rows_of_that_table() {
     let script = |first: i64, word: &str| {
         format!(
             "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);
@@ -86,7 +86,7 @@ fn virtual_tables_that_can_not_be_merged_are_refused_by_name() {
 }
 
 #[test]
-fn equal_rowids_of_virtual_tables_are_a_repeated_key() {
+fn equal_rowids_in_merged_virtual_tables_are_a_repeated_key() {
     let script =
         "CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words (rowid, text) VALUES (1, 'a');";
     let made = Made::by(&[script, script]);

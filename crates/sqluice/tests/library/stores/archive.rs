@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn random_trees_are_restored_and_any_number_of_threads_makes_the_same_file(
+    fn unpack_restores_random_folder_trees_and_the_threads_of_pack_do_not_affect_the_file(
         tree in tree(),
         deflate in any::<bool>(),
     ) {
@@ -98,7 +98,7 @@ proptest! {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn sqlite_lists_and_extracts_what_is_packed() {
+fn sqlite3_lists_and_extracts_packed_archives() {
     let folder = folder();
     let folder = folder.path();
     // `sqlite3` 3.40 fails to extract symbolic links, even from an archive that it wrote: "error in uncompress()".
@@ -126,7 +126,7 @@ fn sqlite_lists_and_extracts_what_is_packed() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn packed_rows_equal_those_of_sqlite3() {
+fn the_rows_of_a_packed_archive_equal_those_of_sqlite3() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();
@@ -149,7 +149,7 @@ fn packed_rows_equal_those_of_sqlite3() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn archives_of_sqlite3_are_unpacked() {
+fn unpack_restores_archives_of_sqlite3() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();
@@ -166,7 +166,7 @@ fn archives_of_sqlite3_are_unpacked() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn the_declaration_is_that_of_sqlite() {
+fn a_packed_archive_has_the_table_declaration_of_sqlite3() {
     let folder = folder();
     fs::write(folder.path().join("x"), "x").unwrap();
     run(&Pack::new(folder.path().join("ours.db"), folder.path())).unwrap();
@@ -178,7 +178,7 @@ fn the_declaration_is_that_of_sqlite() {
 }
 
 #[test]
-fn the_layout_kv_stores_only_files() {
+fn an_archive_with_the_layout_kv_stores_only_files() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();
@@ -198,7 +198,7 @@ fn the_layout_kv_stores_only_files() {
 }
 
 #[test]
-fn an_existing_database_gets_the_table_and_then_rows_that_replace_those_of_the_same_name() {
+fn pack_adds_a_table_to_an_existing_database_and_replaces_rows_of_the_same_name() {
     let folder = folder();
     let folder = folder.path();
     let target = folder.join("x.db");
@@ -256,7 +256,7 @@ fn pack_leaves_out_the_database_and_special_files_and_reports_them() {
 
 #[test]
 #[cfg_attr(windows, ignore = "names on Windows are UTF-16, and lack some characters")]
-fn names_of_any_bytes_are_restored() {
+fn unpack_restores_file_names_of_any_bytes() {
     let folder = folder();
     let folder = folder.path();
     let names: Vec<Vec<u8>> = (1..=255).filter(|byte| *byte != b'/').map(|byte| vec![b'a', byte]).collect();
@@ -276,7 +276,7 @@ fn names_of_any_bytes_are_restored() {
 }
 
 #[test]
-fn patterns_choose_what_is_packed_and_unpacked() {
+fn patterns_select_the_files_that_are_packed_and_unpacked() {
     let folder = folder();
     let folder = folder.path();
     let file = Node::File { mode: 0o100_644, mtime: 1, content: Vec::new() };
@@ -313,7 +313,7 @@ fn patterns_choose_what_is_packed_and_unpacked() {
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn an_existing_file_stays_unless_it_may_be_replaced() {
+fn unpack_keeps_existing_files_and_links_unless_overwriting_is_allowed() {
     let folder = folder();
     let folder = folder.path();
     let file = |text: &str| Node::File { mode: 0o100_644, mtime: 5, content: text.as_bytes().to_vec() };
@@ -340,7 +340,7 @@ fn an_existing_file_stays_unless_it_may_be_replaced() {
 }
 
 #[test]
-fn a_tree_of_numbers_has_at_most_100_entries_a_folder() {
+fn unpacked_files_with_numbered_names_are_in_folders_of_at_most_100_entries() {
     let folder = folder();
     let folder = folder.path();
     let sql = "CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB);
@@ -366,7 +366,7 @@ fn a_tree_of_numbers_has_at_most_100_entries_a_folder() {
 }
 
 #[test]
-fn one_file_and_the_list_need_no_folder() {
+fn one_file_of_an_archive_and_the_list_are_written_without_unpacking_to_a_folder() {
     let folder = folder();
     let folder = folder.path();
     let tree = kept(&sample());
@@ -397,7 +397,7 @@ fn one_file_and_the_list_need_no_folder() {
 }
 
 #[test]
-fn a_file_that_can_not_be_read_or_stored_is_named_and_then_there_is_no_database() {
+fn pack_names_a_file_that_cannot_be_read_or_stored_and_leaves_no_database() {
     let folder = folder();
     let folder = folder.path();
     let from = folder.join("from");
@@ -429,7 +429,7 @@ fn a_file_that_can_not_be_read_or_stored_is_named_and_then_there_is_no_database(
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_read_is_stored_as_it_was_read_or_refused() {
+fn a_file_that_changes_during_pack_is_stored_with_its_current_size_or_refused() {
     let folder = folder();
     let folder = folder.path();
     let from = folder.join("from");

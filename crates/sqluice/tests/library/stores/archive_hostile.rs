@@ -90,7 +90,7 @@ fn refused(bad: Row, why: &str) {
 }
 
 #[test]
-fn names_that_leave_the_folder_are_refused() {
+fn unpack_refuses_names_that_lead_out_of_the_folder() {
     for name in ["../x", "..", "a/../../x", "../outside/kept", "a/.."] {
         refused(file(name), "leaves the folder");
     }
@@ -111,7 +111,7 @@ fn names_that_leave_the_folder_are_refused() {
 }
 
 #[test]
-fn names_that_no_file_can_have_are_refused() {
+fn unpack_refuses_names_that_are_too_long_for_a_file() {
     refused(file(&"x".repeat(10_000)), "longer than 4095 bytes");
     refused(file(&"x/".repeat(5_000)), "longer than 4095 bytes");
     refused(file(&"x".repeat(300)), "longer than the file system takes");
@@ -122,7 +122,7 @@ fn names_that_no_file_can_have_are_refused() {
 }
 
 #[test]
-fn a_link_is_refused_if_another_row_is_a_file_below_its_name() {
+fn unpack_refuses_a_link_if_another_row_is_a_file_below_the_name_of_the_link() {
     let outside = |place: &Place| place.path().join("around/outside").display().to_string();
     for overwrite in [false, true] {
         let absolute = outside(&Place::new(&[]));
@@ -148,7 +148,7 @@ fn a_link_is_refused_if_another_row_is_a_file_below_its_name() {
 }
 
 #[test]
-fn a_row_that_is_a_file_and_a_folder_of_another_row_is_refused_and_both_names_are_reported() {
+fn unpack_refuses_a_row_whose_file_would_be_the_folder_of_another_row_and_names_both() {
     for overwrite in [false, true] {
         let place = Place::new(&[file("l/x"), file("l"), file("./k"), file("k/m/x"), file("good")]);
         let report = place.unpack(overwrite);
@@ -171,7 +171,7 @@ fn a_row_that_is_a_file_and_a_folder_of_another_row_is_refused_and_both_names_ar
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn unpack_follows_no_existing_links() {
+fn unpack_follows_no_links_that_exist_in_the_folder() {
     for overwrite in [false, true] {
         let place = Place::new(&[file("l/evil"), file("k"), row("l", FOLDER, 0, Value::Null), file("good")]);
         let to = place.path().join("around/to");
@@ -187,7 +187,7 @@ fn unpack_follows_no_existing_links() {
 
 #[test]
 fn mode_and_time_of_a_folder_are_not_set_through_a_link() {
-    // The folder's mode and time come at the end, when a link might be in its place.
+    // The mode and time of a folder are set at the end, when a link might be in the place of the folder.
     let place = Place::new(&[
         row("l", 0o040_500, 0, Value::Null),
         link("l", "../outside"),
@@ -198,7 +198,7 @@ fn mode_and_time_of_a_folder_are_not_set_through_a_link() {
 }
 
 #[test]
-fn impossible_sizes_are_refused() {
+fn unpack_refuses_sizes_that_contradict_the_data() {
     refused(row("x", FILE, i64::MAX, b"1".to_vec()), "at most 1,000,000,000 bytes");
     refused(row("x", FILE, 1_000_000_000, b"12".to_vec()), "can't inflate");
     refused(row("x", FILE, -5, b"1".to_vec()), "its sz is -5");
@@ -208,7 +208,7 @@ fn impossible_sizes_are_refused() {
 }
 
 #[test]
-fn a_deflate_bomb_is_stopped_at_its_size_and_leaves_no_file() {
+fn data_that_inflate_beyond_their_declared_size_are_refused_and_leave_no_file() {
     use std::io::Write;
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     let zeros = vec![0; 1 << 20];
@@ -224,7 +224,7 @@ fn a_deflate_bomb_is_stopped_at_its_size_and_leaves_no_file() {
 }
 
 #[test]
-fn values_of_other_types_are_refused() {
+fn unpack_refuses_names_modes_sizes_and_data_of_wrong_types() {
     let value = |value: &str| Value::Text(value.to_owned());
     refused((Value::Null, FILE.into(), 4.into(), b"evil".to_vec().into()), "its name is NULL");
     refused((b"x".to_vec().into(), FILE.into(), 4.into(), b"evil".to_vec().into()), "its name is a blob");
@@ -250,7 +250,7 @@ fn setuid_setgid_and_sticky_bits_are_not_restored() {
 }
 
 #[test]
-fn a_view_or_a_broken_file_is_no_archive() {
+fn unpack_refuses_a_view_a_table_without_the_columns_and_a_file_that_is_no_database() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let unpack =
         |name: &str| Unpack::new(folder.path().join(name), folder.path().join("to")).run().unwrap_err();
@@ -289,7 +289,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn whatever_is_in_an_archive_nothing_is_written_outside(
+    fn no_archive_makes_unpack_write_outside_the_folder(
         rows in proptest::collection::vec((name(), 0..4, name()), 0..20),
         overwrite in any::<bool>(),
     ) {

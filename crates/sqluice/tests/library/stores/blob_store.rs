@@ -151,7 +151,7 @@ fn sql(path: &Path, sql: &str) {
 }
 
 #[test]
-fn readers_see_whole_batches_while_one_writes() {
+fn readers_of_a_blob_store_see_only_whole_batches_of_a_writer() {
     for options in [
         BlobStore::options(),
         BlobStore::options().mmap_bytes(1 << 30),
@@ -189,7 +189,7 @@ fn readers_see_whole_batches_while_one_writes() {
 }
 
 #[test]
-fn a_batch_that_fails_changes_nothing() {
+fn a_failed_batch_does_not_change_a_blob_store() {
     let (_folder, path) = folder();
     let store = BlobStore::open(&path).unwrap();
     store.put("a", "old").unwrap();
@@ -203,7 +203,7 @@ fn a_batch_that_fails_changes_nothing() {
 }
 
 #[test]
-fn a_batch_of_more_than_stays_in_memory_is_one_transaction() {
+fn a_batch_of_50_mb_is_stored_and_read_back() {
     let (_folder, path) = folder();
     let store = BlobStore::options().durability(Durability::Off).open(&path).unwrap();
     store.put("first", "old").unwrap();
@@ -239,7 +239,7 @@ fn archive(folder: &Path) -> PathBuf {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn files_of_an_archive_of_sqlite3_are_blobs() {
+fn a_blob_store_reads_the_files_of_an_archive_of_sqlite3() {
     let folder = tempfile::tempdir().unwrap();
     let path = archive(folder.path());
     let names = Connection::open(&path).unwrap();
@@ -336,7 +336,7 @@ fn a_file_that_is_no_blob_store_is_refused_and_not_changed() {
 }
 
 #[test]
-fn a_store_that_is_read_only_is_read_and_not_written() {
+fn a_blob_store_opened_for_reading_refuses_writes() {
     let (_folder, path) = folder();
     BlobStore::open(&path).unwrap().put("a", "b").unwrap();
     let store = BlobStore::options().read_only(true).open(&path).unwrap();
@@ -347,7 +347,7 @@ fn a_store_that_is_read_only_is_read_and_not_written() {
 }
 
 #[test]
-fn other_processes_read_a_held_store_and_write_to_a_shared_one_without_waiting() {
+fn other_connections_read_an_exclusive_store_and_write_to_a_shared_store_without_waiting() {
     let (_folder, path) = folder();
     BlobStore::open(&path).unwrap().put("a", "b").unwrap();
     for shared in [false, true] {
@@ -365,7 +365,7 @@ fn other_processes_read_a_held_store_and_write_to_a_shared_one_without_waiting()
 }
 
 #[test]
-fn a_store_that_is_idle_locks_nothing() {
+fn another_connection_can_write_to_an_idle_blob_store() {
     let (_folder, path) = folder();
     let store = BlobStore::open(&path).unwrap();
     store.put("a", "0").unwrap();
@@ -392,6 +392,7 @@ fn of_round(round: u8) -> Vec<u8> {
     vec![round; 100 + usize::from(round % 4) * 9000]
 }
 
+/// The other process of the next test: not a test of its own.
 #[test]
 fn another_process_writes() {
     let Some(path) = std::env::var_os(OTHERS) else { return };
@@ -410,7 +411,7 @@ fn another_process_writes() {
 }
 
 #[test]
-fn readers_see_whole_what_another_process_writes_meanwhile() {
+fn readers_of_a_blob_store_see_only_whole_transactions_of_another_process() {
     let options = BlobStore::options;
     for options in [
         options(),
@@ -453,7 +454,7 @@ fn readers_see_whole_what_another_process_writes_meanwhile() {
 }
 
 #[test]
-fn values_that_are_no_blobs_are_read_as_sqlite_has_them_or_refused() {
+fn a_blob_store_reads_text_and_null_as_bytes_and_refuses_numbers() {
     let (_folder, path) = folder();
     drop(BlobStore::open(&path).unwrap());
     sql(
@@ -470,7 +471,7 @@ fn values_that_are_no_blobs_are_read_as_sqlite_has_them_or_refused() {
 }
 
 #[test]
-fn a_table_with_another_spelling_of_its_declaration_is_a_store_too() {
+fn a_table_kv_with_another_spelling_of_the_declaration_is_a_blob_store_too() {
     for declared in [
         "CREATE TABLE KV(K text, V blob, UNIQUE (V), PRIMARY KEY (K))",
         "CREATE TABLE kv(k TEXT NOT NULL PRIMARY KEY, v BLOB) STRICT",
@@ -493,6 +494,7 @@ const STORE: &str = "SQLUICE_TEST_STORE";
 /// The number of keys. Each batch writes all of them.
 const KEYS: u32 = 40;
 
+/// The process that another test kills: not a test of its own.
 #[test]
 fn a_writer_that_is_killed_writes() {
     let Some(path) = std::env::var_os(STORE) else { return };

@@ -101,7 +101,7 @@ fn turn_of(file: &Path, things: &Entities<Thing>) -> u64 {
 
 #[test]
 #[cfg_attr(windows, ignore = "under wine a program starts so slowly that kills come too late")]
-fn a_killed_process_leaves_whole_batches() {
+fn a_killed_process_leaves_only_whole_batches_of_entities() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("things.db");
     let mut random = Random(11);
@@ -116,7 +116,7 @@ fn a_killed_process_leaves_whole_batches() {
 }
 
 #[test]
-fn a_killed_process_leaves_the_old_fields_or_the_new() {
+fn a_process_killed_while_rebuilding_a_type_leaves_the_old_or_the_new_fields() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("things.db");
     open(&file, true).write_many(&batch(7)).unwrap();

@@ -219,7 +219,7 @@ proptest! {
     }
 
     #[test]
-    fn comparisons_are_those_of_sqlite(
+    fn comparisons_in_entity_queries_have_the_results_of_sqlite(
         cities in proptest::collection::vec(scalars(), 1..40),
         with in scalars(),
     ) {
@@ -268,7 +268,7 @@ proptest! {
 }
 
 #[test]
-fn large_and_small_batches_make_the_same_store() {
+fn large_and_small_batches_of_entities_make_the_same_store() {
     let folder = tempfile::tempdir().unwrap();
     let thing = |number: u64, turn: u64| Thing {
         key: format!("{:05}", number * 7919 % 9000),

@@ -62,7 +62,7 @@ fn told(error: &Error) -> String {
 }
 
 #[test]
-fn every_comparison_is_a_search_of_an_index() {
+fn every_comparison_of_an_indexed_field_uses_the_index() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     people.write_many(&(0..2000).map(person).collect::<Vec<_>>()).unwrap();
@@ -88,7 +88,7 @@ fn every_comparison_is_a_search_of_an_index() {
 }
 
 #[test]
-fn keys_of_text_are_searched_for() {
+fn queries_for_text_keys_use_the_index_of_the_keys() {
     #[derive(Serialize, Deserialize)]
     struct Page {
         url: String,
@@ -102,7 +102,7 @@ fn keys_of_text_are_searched_for() {
 }
 
 #[test]
-fn limit_and_skip_follow_the_order_of_a_query() {
+fn limit_and_skip_apply_to_the_ordered_entities_of_a_query() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     people.write_many(&(0..100).map(person).collect::<Vec<_>>()).unwrap();
@@ -119,7 +119,7 @@ fn counts(written: Written) -> (u64, u64, u64) {
 }
 
 #[test]
-fn unchanged_entities_are_not_written() {
+fn writing_unchanged_entities_writes_nothing_to_the_file() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     let batch: Vec<Person> = (0..3000).map(person).collect();
@@ -134,7 +134,7 @@ fn unchanged_entities_are_not_written() {
 }
 
 #[test]
-fn of_several_entities_with_a_key_the_last_counts() {
+fn the_last_of_several_entities_with_the_same_key_in_a_batch_is_stored() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     let twice = [with_email(1, "a"), with_email(2, "b"), with_email(1, "c")];
@@ -148,7 +148,7 @@ fn of_several_entities_with_a_key_the_last_counts() {
 }
 
 #[test]
-fn a_value_that_is_not_unique_names_both_entities_and_nothing_is_written() {
+fn the_error_about_a_repeated_unique_value_names_both_entities_and_nothing_is_written() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     people.write_many(&[with_email(1, "a"), with_email(2, "b")]).unwrap();
@@ -168,7 +168,7 @@ fn a_value_that_is_not_unique_names_both_entities_and_nothing_is_written() {
 }
 
 #[test]
-fn entities_may_exchange_what_is_unique_and_any_number_may_have_none() {
+fn entities_can_exchange_unique_values_and_several_can_have_null() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     people.write_many(&[with_email(1, "a"), with_email(2, "b")]).unwrap();
@@ -187,7 +187,7 @@ fn entities_may_exchange_what_is_unique_and_any_number_may_have_none() {
 }
 
 #[test]
-fn a_type_with_other_fields_is_rebuilt() {
+fn an_entity_type_defined_with_other_fields_is_rebuilt() {
     let (_folder, file) = folder();
     let batch: Vec<Person> = (0..3000).map(person).collect();
     open(&file).1.write_many(&batch).unwrap();
@@ -214,7 +214,7 @@ fn a_type_with_other_fields_is_rebuilt() {
 }
 
 #[test]
-fn a_rebuild_that_fails_leaves_the_type_as_it_was() {
+fn a_failed_rebuild_leaves_the_entity_type_unchanged() {
     let (_folder, file) = folder();
     let batch: Vec<Person> = (0..100).map(person).collect();
     open(&file).1.write_many(&batch).unwrap();
@@ -227,7 +227,7 @@ fn a_rebuild_that_fails_leaves_the_type_as_it_was() {
 }
 
 #[test]
-fn a_type_that_another_program_has_rebuilt_is_not_written() {
+fn a_write_is_refused_after_another_program_rebuilt_the_entity_type() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     let other = EntityStore::open(&file).unwrap();
@@ -238,7 +238,7 @@ fn a_type_that_another_program_has_rebuilt_is_not_written() {
 }
 
 #[test]
-fn definitions_that_make_no_sense_are_refused() {
+fn invalid_definitions_of_entity_types_are_refused() {
     let (_folder, file) = folder();
     let (store, people) = open(&file);
     let ty = |name: &str| EntityType::integer(name, |person: &Person| person.id);
@@ -287,7 +287,7 @@ fn a_file_that_is_no_entity_store_is_refused_and_not_changed() {
 }
 
 #[test]
-fn a_table_of_another_program_is_not_taken_for_a_type() {
+fn a_table_of_another_program_is_not_used_as_an_entity_type() {
     let (_folder, file) = folder();
     drop(EntityStore::open(&file).unwrap());
     Connection::open(&file).unwrap().execute_batch("CREATE TABLE Person (a)").unwrap();
@@ -314,7 +314,7 @@ fn a_value_that_does_not_deserialise_is_an_error_that_names_the_entity() {
 }
 
 #[test]
-fn a_transaction_is_whole_or_not_at_all() {
+fn a_transaction_of_entities_that_fails_or_panics_stores_nothing() {
     let (_folder, file) = folder();
     let (store, people) = open(&file);
     let failed: Result<()> = store.transaction(|transaction| {
@@ -363,7 +363,7 @@ fn folder_of_another() -> (TempDir, (EntityStore, Entities<Person>)) {
 }
 
 #[test]
-fn readers_see_whole_batches_while_others_are_written() {
+fn readers_of_an_entity_store_see_only_whole_batches() {
     const PEOPLE: i64 = 2000;
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
@@ -395,7 +395,7 @@ fn readers_see_whole_batches_while_others_are_written() {
 }
 
 #[test]
-fn threads_that_write_wait_for_each_other() {
+fn threads_that_write_to_an_entity_store_wait_for_each_other() {
     let (_folder, file) = folder();
     let (store, people) = open(&file);
     people.write(&Person { age: 0, ..person(1) }).unwrap();
@@ -417,7 +417,7 @@ fn threads_that_write_wait_for_each_other() {
 }
 
 #[test]
-fn paths_find_fields_as_serde_writes_them() {
+fn json_paths_find_fields_in_the_form_in_which_serde_writes_them() {
     #[derive(Serialize, Deserialize)]
     enum Kind {
         Plain,

@@ -34,7 +34,7 @@ fn assert_is_full(error: &Error, path: &Path) {
 }
 
 #[test]
-fn blobs_that_do_not_fit_are_refused_because_the_disk_is_full() {
+fn blobs_that_do_not_fit_on_the_disk_are_refused_and_the_store_keeps_its_content() {
     for journal in [Journal::Delete, Journal::Wal] {
         let Some(disk) = Disk::in_memory(4096) else { return };
         let path = disk.root().join("blobs.db");
@@ -49,7 +49,7 @@ fn blobs_that_do_not_fit_are_refused_because_the_disk_is_full() {
 }
 
 #[test]
-fn a_store_that_has_no_room_for_its_log_says_that_the_disk_is_full() {
+fn the_error_of_a_blob_store_without_space_for_its_log_says_that_the_disk_is_full() {
     let Some(disk) = Disk::in_memory(1024) else { return };
     let path = disk.root().join("blobs.db");
     let store = BlobStore::options().journal(Journal::Wal).open(&path).unwrap();
@@ -90,7 +90,7 @@ fn entities_that_do_not_fit_are_refused_because_the_disk_is_full() {
 }
 
 #[test]
-fn a_store_of_entities_without_room_for_its_log_says_that_the_disk_is_full() {
+fn the_error_of_an_entity_store_without_space_for_its_log_says_that_the_disk_is_full() {
     let Some(disk) = Disk::in_memory(1024) else { return };
     let path = disk.root().join("notes.db");
     drop(EntityStore::open(&path).unwrap());

@@ -24,7 +24,7 @@ pub(crate) enum Container {
 pub(crate) const ALL: [Container; 3] = [Container::Parquet, Container::File, Container::Stream];
 
 impl Container {
-    /// Writes them; in Parquet, a row group has `group_rows` rows.
+    /// Writes the batches. In Parquet, a row group has `group_rows` rows.
     pub(crate) fn write(self, path: &Path, batches: &[RecordBatch], group_rows: usize) {
         let file = File::create(path).unwrap();
         let schema = batches[0].schema();

@@ -81,7 +81,7 @@ pub(crate) struct Part {
     pub(crate) descending: bool,
 }
 
-/// The PRIMARY KEY.
+/// The PRIMARY KEY of a table.
 #[derive(Clone, Debug)]
 enum Key {
     None,
@@ -101,7 +101,7 @@ enum AliasForm {
     OfTableDescending,
 }
 
-/// CREATE INDEX.
+/// An index that CREATE INDEX makes.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyIndex {
     pub(crate) name: String,

@@ -6,7 +6,7 @@ use sqluice::batch::{Batch, Bitmap, Bytes, Column, Span, Spans, Value, Values};
 
 use super::Random;
 
-/// A value.
+/// A value that owns its text or bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Owned {
     Null,
@@ -85,7 +85,7 @@ impl Strings {
     }
 }
 
-/// A column of a batch.
+/// A column of an [`OwnedBatch`].
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedColumn {
     form: Form,
@@ -94,7 +94,7 @@ pub(crate) struct OwnedColumn {
     pub(crate) values: Vec<Owned>,
 }
 
-/// A batch.
+/// A batch that owns its columns.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedBatch {
     pub(crate) rows: usize,

@@ -128,7 +128,7 @@ mod system {
     const FILE_WRITE_ATTRIBUTES: u32 = 0x100;
     /// Windows opens folders only with this flag.
     const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
-    /// Between 1601 and 1970.
+    /// The seconds from 1601, where times of files on Windows begin, to 1970.
     const SECONDS: i64 = 11_644_473_600;
 
     pub(super) fn mode_and_time(about: &Metadata) -> (u32, i64) {

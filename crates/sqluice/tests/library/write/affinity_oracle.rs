@@ -504,13 +504,13 @@ fn values_tried(share: usize) -> usize {
 }
 
 #[test]
-fn every_odd_text_becomes_what_sqlite_makes_of_it() {
+fn unusual_texts_and_blobs_are_converted_as_sqlite_converts_them() {
     same_as_sqlite(&odd_texts().into_iter().map(Owned::Text).collect::<Vec<_>>());
     same_as_sqlite(&odd_texts().into_iter().map(Owned::Blob).collect::<Vec<_>>());
 }
 
 #[test]
-fn every_edge_of_integers_and_floats_becomes_what_sqlite_makes_of_it() {
+fn extreme_integers_and_floats_are_converted_as_sqlite_converts_them() {
     let ints = edges_of_ints().into_iter().map(Owned::Int);
     let reals = edges_of_reals().into_iter().map(Owned::Real);
     let texts = edges_of_ints().into_iter().flat_map(|int| {
@@ -520,7 +520,7 @@ fn every_edge_of_integers_and_floats_becomes_what_sqlite_makes_of_it() {
 }
 
 #[test]
-fn every_text_of_up_to_four_odd_bytes_becomes_what_sqlite_makes_of_it() {
+fn every_text_of_up_to_four_bytes_of_numbers_is_converted_as_sqlite_converts_it() {
     const BYTES: &[u8] = b"059+-.eE \0x";
     let mut texts = vec![Vec::new()];
     let mut longest = texts.clone();
@@ -533,7 +533,7 @@ fn every_text_of_up_to_four_odd_bytes_becomes_what_sqlite_makes_of_it() {
 }
 
 #[test]
-fn every_place_of_the_point_and_every_length_becomes_what_sqlite_makes_of_it() {
+fn decimals_of_every_length_and_position_of_the_point_are_converted_as_sqlite_converts_them() {
     let mut random = Random::seeded(1);
     let mut texts = Vec::new();
     for len in 0..24 {
@@ -554,10 +554,10 @@ fn every_place_of_the_point_and_every_length_becomes_what_sqlite_makes_of_it() {
     same_as_sqlite(&texts);
 }
 
-/// Decimals within 2^-55 of the middle of two floats, found by continued fractions. SQLite scales with 96 bits of a
-/// power of ten, which is not enough to round all of these correctly: `parse::<f64>` gives other bytes.
+/// The decimals are within 2^-55 of the middle of two floats, and were found by continued fractions. SQLite scales with 96 bits of a power
+/// of ten, which is not enough to round all of these decimals correctly: `parse::<f64>` gives other bytes.
 #[test]
-fn digits_next_to_the_middle_of_two_floats_are_rounded_as_sqlite_does() {
+fn decimals_near_the_middle_of_two_floats_are_rounded_as_sqlite_rounds_them() {
     let texts = [
         "1144170350793338086e-324",
         "1413350242929634729e-322",
@@ -612,7 +612,7 @@ fn digits_next_to_the_middle_of_two_floats_are_rounded_as_sqlite_does() {
 }
 
 #[test]
-fn random_values_become_what_sqlite_makes_of_them() {
+fn random_values_are_converted_as_sqlite_converts_them() {
     let mut random = Random::seeded(2);
     let mut left = values_tried(1);
     while left > 0 {
@@ -623,7 +623,7 @@ fn random_values_become_what_sqlite_makes_of_them() {
 }
 
 #[test]
-fn our_rules_for_strict_columns_equal_those_of_sqlite() {
+fn columns_of_strict_tables_accept_and_store_the_same_values_as_in_sqlite() {
     let types = ["INT", "INTEGER", "REAL", "TEXT", "BLOB", "ANY"];
     let mut random = Random::seeded(3);
     let mut values: Vec<_> = odd_texts().into_iter().map(Owned::Text).collect();
@@ -668,7 +668,7 @@ fn our_rules_for_strict_columns_equal_those_of_sqlite() {
 }
 
 #[test]
-fn a_strict_table_has_no_other_types() {
+fn types_that_sqlite_refuses_in_a_strict_table_are_no_strict_types() {
     for name in ["", "NUMERIC", "VARCHAR", "INTEGER(4)"] {
         assert_eq!(StrictType::of_declared_type(name), None);
         let db = Connection::open_in_memory().expect("opens");
@@ -677,7 +677,7 @@ fn a_strict_table_has_no_other_types() {
 }
 
 #[test]
-fn our_rules_for_rowid_aliases_equal_those_of_sqlite() {
+fn an_integer_primary_key_accepts_and_stores_the_same_values_as_in_sqlite() {
     let mut random = Random::seeded(4);
     let mut values: Vec<_> = odd_texts().into_iter().map(Owned::Text).collect();
     values.extend(edges_of_ints().into_iter().map(Owned::Int));
@@ -733,7 +733,7 @@ fn a_declared_type_has_the_affinity_that_sqlite_gives_it() {
 }
 
 #[test]
-fn errors_name_what_a_conversion_would_lose() {
+fn a_conversion_of_text_to_a_number_reports_what_would_be_lost() {
     let cases: [(&[u8], Option<Loss>, Option<Loss>); 30] = [
         // A text, the loss in an INTEGER column, and the loss in a REAL column.
         (b"12", None, None),

@@ -195,20 +195,20 @@ proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
-    fn a_load_stores_what_sqlite_stores_or_nothing_if_sqlite_refuses_a_row(case in case()) {
+    fn a_load_stores_the_same_rows_as_sqlite_or_none_if_sqlite_refuses_a_row(case in case()) {
         case.compare();
     }
 }
 
 #[test]
-fn a_check_that_fails_ends_the_load_with_the_rows() {
+fn the_error_about_a_failed_check_names_the_first_row_that_breaks_it() {
     let error = refused("a\n1\n-3\n2\n-4\n", "CREATE TABLE t (a INT CHECK (a > 0))");
     assert_eq!(error.message(), "CHECK (a > 0) of table t fails, a = -3");
     assert_eq!(error.place().and_then(|place| place.line), Some(3));
 }
 
 #[test]
-fn a_row_that_depends_on_the_present_time_is_refused_in_the_words_of_sqlite() {
+fn a_row_whose_check_or_generated_value_depends_on_the_present_time_is_refused() {
     let cases = [
         ("CREATE TABLE t (a TEXT, b AS (date(a)))", "date() in a generated column"),
         (
@@ -238,7 +238,7 @@ fn a_row_that_depends_on_the_present_time_is_refused_in_the_words_of_sqlite() {
 }
 
 #[test]
-fn more_checks_than_one_query_takes_are_all_checked() {
+fn all_of_170_checks_of_a_table_are_tested() {
     let checks: Vec<String> = (0..170).map(|i| format!("CHECK (a <> {i})")).collect();
     let sql = format!("CREATE TABLE t (a INT, {})", checks.join(", "));
     for i in [0, 49, 50, 169] {
@@ -249,14 +249,14 @@ fn more_checks_than_one_query_takes_are_all_checked() {
 }
 
 #[test]
-fn null_in_a_virtual_column_that_is_not_null_is_refused() {
+fn null_in_a_generated_column_that_is_not_null_is_refused() {
     let error = refused("a\n1\n\"\"\n\n", "CREATE TABLE t (a INT, b INT AS (nullif(a, '') + 1) NOT NULL)");
     assert!(error.message().contains("column b"), "{error}");
     assert_eq!(error.place().and_then(|place| place.line), Some(3));
 }
 
 #[test]
-fn a_row_whose_key_sqlite_cannot_compute_is_refused_also_if_a_conflict_would_leave_it_out() {
+fn a_row_whose_key_sqlite_cannot_compute_is_refused_even_if_a_conflict_would_exclude_the_row() {
     let sql = "CREATE TABLE t (a INT UNIQUE, b TEXT); CREATE INDEX i ON t (date(b))";
     let twin = Connection::open_in_memory().unwrap();
     twin.execute_batch(sql).unwrap();
@@ -271,7 +271,7 @@ fn a_row_whose_key_sqlite_cannot_compute_is_refused_also_if_a_conflict_would_lea
 }
 
 #[test]
-fn an_orphan_ends_the_load_unless_foreign_keys_are_left_alone() {
+fn a_row_without_its_parent_ends_the_load_unless_foreign_keys_are_not_checked() {
     let sql = "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE t (a INT REFERENCES p)";
     let error = refused("a\n7\n", sql);
     assert_eq!(error.message(), "table t, row 1: p has no row for a = 7");
@@ -281,7 +281,7 @@ fn an_orphan_ends_the_load_unless_foreign_keys_are_left_alone() {
 }
 
 #[test]
-fn a_row_that_sqlite_refuses_ends_the_load_with_its_record() {
+fn the_error_about_a_row_that_sqlite_refuses_has_the_number_of_the_record() {
     let sql = "CREATE TABLE t (a INT UNIQUE, b INT AS (a + 1) STORED)";
     let error = refused("a\n1\n2\n1\n", sql);
     assert_eq!(error.record(), Some(("t", 3)));
@@ -289,7 +289,7 @@ fn a_row_that_sqlite_refuses_ends_the_load_with_its_record() {
 }
 
 #[test]
-fn rows_that_sqlite_leaves_out_are_counted_as_ignored_or_replaced() {
+fn the_report_counts_rows_that_sqlite_ignores_or_replaces() {
     let sql = "CREATE TABLE t (a INT UNIQUE, b INT AS (a + 1) STORED)";
     for on_conflict in [OnConflict::Ignore, OnConflict::Replace] {
         let (_home, file, target) = home_of("a\n1\n2\n1\n");
@@ -306,7 +306,7 @@ fn rows_that_sqlite_leaves_out_are_counted_as_ignored_or_replaced() {
 }
 
 #[test]
-fn a_clause_of_the_schema_drops_no_row_on_any_write_path() {
+fn an_on_conflict_clause_of_the_schema_excludes_no_row() {
     for column in ["", ", c INT AS (a) STORED"] {
         for (table, csv) in [
             ("a INT UNIQUE ON CONFLICT IGNORE, b INT", "a,b\n1,1\n2,2\n1,3\n"),
@@ -321,7 +321,7 @@ fn a_clause_of_the_schema_drops_no_row_on_any_write_path() {
 }
 
 #[test]
-fn bad_rows_of_a_table_that_sqlite_fills_are_rejected() {
+fn bad_rows_of_a_table_that_sqlite_fills_go_to_the_reject_file() {
     let sql = "CREATE TABLE t (a INT NOT NULL DEFAULT 5, b INT AS (a + 1) STORED, c TEXT)";
     for on_conflict in [OnConflict::Abort, OnConflict::Ignore, OnConflict::Replace] {
         let (home, file, target) = home_of("a,c\n1,x\n,y\n3,z\n");
@@ -369,7 +369,7 @@ fn rows_that_break_checks_or_computed_columns_are_rejected_one_by_one() {
 }
 
 #[test]
-fn functions_of_an_application_are_refused_by_name() {
+fn a_table_with_a_function_of_an_application_is_refused_and_the_error_names_the_function() {
     let (home, file, target) = home_of("a\nx\n");
     let old = Connection::open(&target).unwrap();
     // An application with a function of this name made the database.
@@ -384,7 +384,7 @@ fn functions_of_an_application_are_refused_by_name() {
 }
 
 #[test]
-fn a_row_that_sqlite_refuses_is_reported_with_its_file_and_line() {
+fn the_error_about_a_row_that_sqlite_refuses_has_file_and_line() {
     for (sql, said) in [
         ("CREATE TABLE t (a INT UNIQUE, CHECK (changes() >= 0))", "record 3: UNIQUE constraint failed: t.a"),
         (
@@ -414,7 +414,7 @@ fn a_row_that_sqlite_refuses_is_reported_with_its_file_and_line() {
 }
 
 #[test]
-fn a_plan_says_what_sqlite_does() {
+fn the_plan_says_which_tables_and_indexes_sqlite_writes() {
     let (_home, file, target) = home_of("a\n1\n");
     let wide = wide("u");
     let sql = format!(
@@ -433,7 +433,7 @@ fn a_plan_says_what_sqlite_does() {
 }
 
 #[test]
-fn generated_rows_go_through_sqlite_where_they_must_and_cannot_be_discarded() {
+fn generated_rows_that_sqlite_must_insert_need_a_target() {
     let schema = parse(
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b INT AS (a * 2) STORED);
          CREATE TABLE u (id INTEGER PRIMARY KEY, c INT CHECK (total_changes() >= 0)); CREATE INDEX i ON u (c) WHERE c > 5",
@@ -457,7 +457,7 @@ fn generated_rows_go_through_sqlite_where_they_must_and_cannot_be_discarded() {
 }
 
 #[test]
-fn the_bytes_do_not_depend_on_threads_or_memory() {
+fn the_bytes_of_a_database_with_computed_columns_do_not_depend_on_threads_or_memory() {
     let schema = parse(
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, -- gen: row()\n b TEXT AS (a || a) STORED UNIQUE);
          CREATE TABLE u (id INTEGER PRIMARY KEY, c TEXT CHECK (c <> '')); CREATE INDEX i ON u (substr(c, 2))",
@@ -475,7 +475,7 @@ fn the_bytes_do_not_depend_on_threads_or_memory() {
 }
 
 #[test]
-fn empty_tables_get_everything_that_is_declared() {
+fn a_database_without_rows_has_all_objects_of_its_schema() {
     let sql = "CREATE TABLE t (a INT CHECK (a > 0) REFERENCES nobody, b AS (a) STORED UNIQUE, c AS (a + 1) NOT NULL);
                CREATE INDEX i ON t (abs(a)) WHERE a IS NOT NULL; CREATE VIRTUAL TABLE f USING fts5(x);
                CREATE VIEW v AS SELECT * FROM f; CREATE TRIGGER r AFTER DELETE ON t BEGIN DELETE FROM f; END";
@@ -503,7 +503,7 @@ impl Progress for StopIn<'_> {
 }
 
 #[test]
-fn a_load_that_is_stopped_while_sqlite_works_leaves_nothing() {
+fn a_load_cancelled_while_sqlite_works_leaves_no_file() {
     let rows: String = (0..20_000).map(|i| format!("{i}\n")).collect();
     for (phase, sql) in [
         ("rows", "CREATE TABLE t (a INT CHECK (changes() >= 0))".to_owned()),
@@ -523,7 +523,7 @@ fn a_load_that_is_stopped_while_sqlite_works_leaves_nothing() {
 }
 
 #[test]
-fn a_table_named_like_a_shadow_table_belongs_to_the_user_if_the_schema_declares_it() {
+fn a_declared_table_with_the_name_of_a_shadow_table_is_an_ordinary_table() {
     for sql in [
         "CREATE TABLE g_content (a, b); CREATE VIRTUAL TABLE g USING fts5(a, content='g_content');",
         "CREATE VIRTUAL TABLE g USING fts5(a, content='g_content'); CREATE TABLE g_content (a, b);",

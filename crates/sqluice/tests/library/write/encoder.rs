@@ -160,14 +160,14 @@ proptest! {
     #![proptest_config(cases(700))]
 
     #[test]
-    fn random_rows_become_the_same_chunks_by_both_encoders(
+    fn both_encoders_make_the_same_pages_of_random_rows(
         table in table(40, 4, 300), page_bytes in page_bytes(), capacity in capacity(),
     ) {
         compare_random(&table, page_bytes, capacity);
     }
 
     #[test]
-    fn full_batches_of_narrow_tables_become_the_same_chunks_by_both_encoders(
+    fn both_encoders_make_the_same_pages_of_full_batches_of_narrow_tables(
         table in table(4, 6, 1024), page_bytes in page_bytes(), capacity in capacity(),
     ) {
         compare_random(&table, page_bytes, capacity);
@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn tables_with_more_columns_than_a_byte_counts_become_the_same_chunks_by_both_encoders(
+    fn both_encoders_make_the_same_pages_of_tables_of_up_to_300_columns(
         table in table(300, 2, 40), page_bytes in page_bytes(), capacity in capacity(),
     ) {
         compare_random(&table, page_bytes, capacity);
@@ -196,7 +196,7 @@ fn untyped(columns: usize) -> String {
 }
 
 #[test]
-fn headers_of_126_and_127_bytes_of_types_and_of_16383_get_the_right_size() {
+fn both_encoders_give_record_headers_around_127_bytes_and_of_2000_columns_the_same_size() {
     for columns in [1, 125, 126, 127, 128, 129, 2000] {
         for wide in [false, true] {
             let ints = |index: usize| {
@@ -208,7 +208,7 @@ fn headers_of_126_and_127_bytes_of_types_and_of_16383_get_the_right_size() {
 }
 
 #[test]
-fn rows_of_hardly_more_than_types_become_the_same_chunks_by_both_encoders() {
+fn both_encoders_make_the_same_pages_of_rows_that_are_almost_all_null() {
     for columns in (1..40).chain(110..180) {
         for widest in [1, 300] {
             let some = |row: usize| if row.is_multiple_of(3) { Owned::Int(widest) } else { Owned::Null };
@@ -223,7 +223,7 @@ fn rows_of_hardly_more_than_types_become_the_same_chunks_by_both_encoders() {
 }
 
 #[test]
-fn payloads_at_the_local_maximum_stay_local_and_one_byte_more_overflows() {
+fn both_encoders_make_the_same_pages_of_payloads_around_the_overflow_limit() {
     for page_bytes in [512, 1024, 4096, 65536_u32] {
         for capacity in [1, 2, 7] {
             let around = page_bytes as usize - 35 - 8..=page_bytes as usize - 35 + 8;
@@ -236,7 +236,7 @@ fn payloads_at_the_local_maximum_stay_local_and_one_byte_more_overflows() {
 }
 
 #[test]
-fn rows_of_one_size_that_all_overflow_become_the_same_chunks_by_both_encoders() {
+fn both_encoders_make_the_same_pages_of_rows_of_one_size_that_all_overflow() {
     let mut random = crate::support::Random(5);
     for page_bytes in [512, 4096] {
         for _ in 0..50 {
@@ -278,7 +278,7 @@ proptest! {
 
     /// A batch is refused for the rows that would be refused one by one, for the same reasons.
     #[test]
-    fn the_refused_rows_of_a_batch_are_those_that_are_refused_alone(
+    fn the_encoder_refuses_the_same_rows_in_a_batch_as_alone(
         rows in prop::collection::vec((awkward(), awkward(), awkward(), awkward()), 1..60),
         strict: bool,
         lossless: bool,
@@ -306,7 +306,7 @@ proptest! {
 }
 
 #[test]
-fn text_whose_number_loses_something_is_refused_with_what_it_loses() {
+fn text_whose_conversion_to_a_number_loses_digits_is_refused_unless_losses_are_allowed() {
     let table = schema_table("CREATE TABLE t (id INTEGER PRIMARY KEY, a NUMERIC)");
     let geometry = Geometry::new(PageSize::new(4096).unwrap(), 0).unwrap();
     let mut chunks = Recycled { chunk: Chunk::new(geometry, 9), finished: Vec::new() };

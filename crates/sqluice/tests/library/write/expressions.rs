@@ -320,7 +320,7 @@ proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn a_load_stores_what_sqlite_computes(
+    fn loaded_rows_and_index_entries_equal_those_that_sqlite_computes(
         seed in any::<u64>(),
         existing in any::<bool>(),
         on_conflict in prop::sample::select(vec![OnConflict::Abort, OnConflict::Ignore, OnConflict::Replace]),
@@ -452,7 +452,7 @@ proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn a_load_rejects_the_rows_that_sqlite_refuses_because_of_the_present_time(
+    fn a_load_rejects_the_rows_that_sqlite_refuses_as_dependent_on_the_present_time(
         seed in any::<u64>(),
         existing in any::<bool>(),
         threads in 1..4usize,

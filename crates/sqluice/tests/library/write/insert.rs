@@ -247,7 +247,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn inserting_a_source_equals_row_by_row_inserts(seed: u64) {
+    fn rows_inserted_through_sqluice_rows_equal_rows_inserted_by_plain_statements(seed: u64) {
         let random = &mut Random(seed);
         let case = case(random);
         let ((ours, schema), (twin, _)) = (case.database(), case.database());
@@ -322,7 +322,7 @@ fn told(error: &Error, expected: (String, Option<u64>, &str)) {
 }
 
 #[test]
-fn a_duplicate_is_reported_with_its_record_and_values() {
+fn a_repeated_key_is_reported_with_the_record_and_its_values() {
     let database = open("CREATE TABLE t (a INTEGER PRIMARY KEY, b)");
     let error = insert_ints(&database, &[1, 5, 3, 5, 4, 1], |how| how).unwrap_err();
     let expected = "record 4: UNIQUE constraint failed: t.a".to_owned();
@@ -340,7 +340,7 @@ fn a_trigger_that_rolls_back_ends_the_load() {
 }
 
 #[test]
-fn a_trigger_that_cannot_run_is_no_fault_of_a_record() {
+fn the_error_about_a_trigger_that_cannot_run_names_no_record() {
     let database = open(
         "CREATE TABLE t (a, b); CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO gone VALUES (1); END",
     );
@@ -349,7 +349,7 @@ fn a_trigger_that_cannot_run_is_no_fault_of_a_record() {
 }
 
 #[test]
-fn the_conflict_clause_of_a_trigger_applies() {
+fn the_conflict_clause_of_a_triggers_statement_is_obeyed() {
     for (on_conflict, upsert) in
         [(OnConflict::Abort, vec![]), (OnConflict::Ignore, vec![]), (OnConflict::Abort, vec!["a".to_owned()])]
     {
@@ -365,7 +365,7 @@ fn the_conflict_clause_of_a_trigger_applies() {
 }
 
 #[test]
-fn the_conflict_clauses_of_the_table_are_ignored() {
+fn on_conflict_clauses_of_the_table_declaration_are_ignored() {
     let database = open(
         "CREATE TABLE t (a INTEGER PRIMARY KEY ON /* or not */ CONFLICT IGNORE, b);
          CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",
@@ -375,7 +375,7 @@ fn the_conflict_clauses_of_the_table_are_ignored() {
 }
 
 #[test]
-fn a_row_whose_fault_a_later_row_repairs_is_not_reported() {
+fn a_row_whose_parent_comes_later_is_no_error() {
     let database = open("CREATE TABLE t (a INTEGER PRIMARY KEY, b REFERENCES t)");
     database.0.execute_batch("COMMIT; PRAGMA foreign_keys = ON; BEGIN").unwrap();
     // The column b has 0, 2, 4, 6: only 0 refers to no row.
@@ -387,7 +387,7 @@ fn a_row_whose_fault_a_later_row_repairs_is_not_reported() {
 }
 
 #[test]
-fn an_upsert_needs_a_key_of_the_table() {
+fn an_upsert_by_columns_that_are_no_unique_key_is_refused() {
     let database = open(
         "CREATE TABLE t (a INTEGER PRIMARY KEY, b, c, d, UNIQUE (c, b)); CREATE UNIQUE INDEX p ON t (d) WHERE d > 0;
          CREATE UNIQUE INDEX x ON t (abs(d))",
@@ -433,7 +433,7 @@ fn an_upsert_changes_the_existing_row() {
 }
 
 #[test]
-fn numbers_that_lose_something_are_refused() {
+fn inserted_numbers_that_lose_digits_are_refused_unless_losses_are_allowed() {
     let (connection, schema) = open("CREATE TABLE t (a INTEGER, b REAL)");
     let text = |text: &str| Owned::Text(text.as_bytes().to_vec());
     let columns = vec![
@@ -453,7 +453,7 @@ fn numbers_that_lose_something_are_refused() {
 }
 
 #[test]
-fn a_transaction_must_be_open() {
+fn inserting_rows_needs_an_open_transaction() {
     let database = open("CREATE TABLE t (a, b)");
     database.0.execute_batch("COMMIT").unwrap();
     let error = insert_ints(&database, &[1], |how| how).unwrap_err();
@@ -461,7 +461,7 @@ fn a_transaction_must_be_open() {
 }
 
 #[test]
-fn a_cancelled_insert_stops() {
+fn a_cancelled_insert_is_an_interruption() {
     let (connection, schema) = open("CREATE TABLE t (a, b)");
     let cancel = Cancel::new();
     cancel.cancel();

@@ -76,7 +76,7 @@ fn write(path: Option<&Path>, page_bytes: u32, chunk_pages: u32, pending_byte: u
 }
 
 #[test]
-fn the_page_of_the_lock_byte_is_left_out_wherever_it_falls() {
+fn new_databases_skip_the_page_of_the_lock_byte_wherever_the_byte_is() {
     in_own_process(|| {
         for (page_bytes, chunk_pages) in [(512, 6), (1024, 1), (1024, 9), (4096, 9)] {
             let undisturbed = write(None, page_bytes, chunk_pages, PENDING_BYTE);
@@ -126,8 +126,8 @@ fn the_page_of_the_lock_byte_is_left_out_wherever_it_falls() {
     });
 }
 
-/// Asserts that places of a merge, to which others write leaves and overflow pages, leave out the page of the lock byte: with this page in,
-/// before and after each place.
+/// Asserts that a merge whose leaf and overflow pages other processes copy skips the page of the lock byte, which is tried in, before and
+/// after each place of these pages.
 fn the_places_of_a_merge_leave_it_out() {
     let page_bytes = 512;
     for lock_page in (9..130).step_by(2) {

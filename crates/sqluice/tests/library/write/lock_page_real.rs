@@ -51,7 +51,7 @@ impl Part for SomeBlobs {
 }
 
 #[test]
-fn a_file_of_over_1_gib_leaves_the_page_of_the_lock_byte_out() {
+fn a_new_database_of_over_1_gib_skips_the_page_of_the_lock_byte() {
     if effort() == Effort::Quick {
         return;
     }

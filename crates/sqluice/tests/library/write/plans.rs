@@ -114,7 +114,7 @@ fn a_printed_plan_is_a_schema_that_makes_the_same_plan() {
 }
 
 #[test]
-fn rows_for_a_table_by_name_count_more_than_rows_for_all_and_later_ones_more_than_earlier() {
+fn a_row_count_for_a_named_table_overrides_the_general_one_and_later_ones_override_earlier_ones() {
     let sql = "CREATE TABLE a (x); CREATE TABLE b (x); CREATE TABLE c (x);";
     let rows = |rows: &[(Option<&str>, u64)]| -> Vec<u64> {
         let plan = generate(sql, rows, WriteOptions::default()).unwrap();
@@ -135,7 +135,7 @@ fn rows_for_a_table_by_name_count_more_than_rows_for_all_and_later_ones_more_tha
 }
 
 #[test]
-fn threads_are_as_many_as_asked_for_and_fit_the_memory() {
+fn a_plan_has_the_requested_number_of_threads_or_as_many_as_the_memory_allows() {
     let plan = |options| generate("CREATE TABLE t (a)", &[(None, 1)], options);
     let options = WriteOptions::new().tune(|tuning| tuning.chunk_bytes = 1 << 20);
     let threads = |threads, memory_bytes| {
@@ -154,7 +154,7 @@ fn threads_are_as_many_as_asked_for_and_fit_the_memory() {
 }
 
 #[test]
-fn a_plan_prints_what_will_be_done() {
+fn a_printed_plan_names_target_pages_rows_and_schema() {
     let plan = generate("CREATE TABLE t (a)", &[(None, 3)], WriteOptions::default()).unwrap();
     let printed = plan.to_string();
     for part in [
@@ -168,7 +168,7 @@ fn a_plan_prints_what_will_be_done() {
 }
 
 #[test]
-fn estimates_are_right_to_a_tenth() {
+fn estimated_sizes_of_generated_databases_are_within_a_tenth() {
     for (sql, rows) in [
         ("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT -- gen: text(3, 20)\n)", 100_000),
         ("CREATE TABLE t (a INTEGER, -- gen: int(1, 10000)\n b REAL -- gen: real(1, 500)\n)", 100_000),
@@ -186,7 +186,7 @@ fn estimates_are_right_to_a_tenth() {
 }
 
 #[test]
-fn a_plan_replaces_an_existing_database_when_asked_to() {
+fn a_plan_replaces_an_existing_database_only_on_request() {
     let home = Home::new();
     let path = home.path("x.db");
     let plan = |overwrite| {
@@ -211,7 +211,7 @@ fn a_plan_replaces_an_existing_database_when_asked_to() {
 }
 
 #[test]
-fn nothing_is_written_for_a_plan_that_is_refused() {
+fn a_refused_plan_writes_no_file() {
     let home = Home::new();
     let path = home.path("x.db");
     let schema = Schema::parse("CREATE TABLE t (a UNIQUE)".to_owned(), Path::new("x.sql")).unwrap();

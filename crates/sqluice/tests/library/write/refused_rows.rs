@@ -59,7 +59,7 @@ fn refused(sql: &str, csv: &str) -> (String, u64, u64) {
 const ALIAS: &str = "CREATE TABLE t (a TEXT, id INTEGER PRIMARY KEY)";
 
 #[test]
-fn rows_without_rowids_are_counted() {
+fn rows_without_a_rowid_are_numbered_from_1() {
     let counted = ["1: 'x' 1", "2: 'y' 2", "3: 'z' 3"];
     assert_eq!(load(ALIAS, "a,id\nx,\ny,\nz,\n").unwrap(), counted);
     assert_eq!(load(ALIAS, "a\nx\ny\nz\n").unwrap(), counted, "the file has no such column");
@@ -67,7 +67,7 @@ fn rows_without_rowids_are_counted() {
 }
 
 #[test]
-fn rowids_may_be_written_in_any_way_that_sqlite_takes() {
+fn rowids_may_be_written_in_every_form_that_sqlite_accepts() {
     let rows = load(ALIAS, "a,id\na,-5\nb, 7 \nc,8.0\nd,1e3\ne,9223372036854775807\n").unwrap();
     assert_eq!(
         rows,
@@ -82,7 +82,7 @@ fn rowids_may_be_written_in_any_way_that_sqlite_takes() {
 }
 
 #[test]
-fn rowids_may_be_in_any_order_and_missing_but_not_repeated() {
+fn rowids_may_be_in_any_order_or_missing_but_not_repeated() {
     assert_eq!(load(ALIAS, "a,id\nx,5\nyy,3\n").unwrap(), ["3: 'yy' 3", "5: 'x' 5"]);
     assert_eq!(load(ALIAS, "id,a\n5,x\n,y\n").unwrap(), ["5: 'x' 5", "6: 'y' 6"]);
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_value_that_a_strict_column_refuses_is_an_error_with_its_place() {
 }
 
 #[test]
-fn a_file_that_does_not_fit_the_table_is_refused_before_anything_is_written() {
+fn a_file_with_an_unknown_column_or_without_a_declared_table_is_refused() {
     let error = load(ALIAS, "a,b\n1,2\n").unwrap_err();
     assert!(error.message().contains("no column \"b\""), "{error}");
     let error = load("CREATE TABLE u (a)", "a\n1\n").unwrap_err();
@@ -158,7 +158,7 @@ fn write(target: Option<&PathBuf>, rowids: &[Option<i64>], cuts: &[usize]) -> Re
 }
 
 #[test]
-fn rowids_out_of_order_across_the_border_of_parts_are_errors_that_name_both() {
+fn rowids_out_of_order_at_the_border_of_two_parts_are_reported_with_both_rowids() {
     let message = |rowids: &[Option<i64>]| write(None, rowids, &[2]).unwrap_err().message().to_owned();
     let some = |rowids: [i64; 4]| rowids.map(Some);
     assert_eq!(message(&some([1, 7, 6, 8])), "id = 6 follows 7");
@@ -173,7 +173,7 @@ fn rowids_out_of_order_across_the_border_of_parts_are_errors_that_name_both() {
 }
 
 #[test]
-fn rows_that_are_wrong_where_a_part_begins_have_their_place_too() {
+fn repeated_keys_near_the_border_of_two_parts_are_reported_with_their_lines() {
     // A line has 32 bytes, so the second part begins at about line 32,768.
     let text = |wrong: usize| -> String {
         let row = |row| format!("{:9},{:21}\n", if row == wrong { 5 } else { row }, row);
@@ -189,8 +189,8 @@ fn rows_that_are_wrong_where_a_part_begins_have_their_place_too() {
 }
 
 #[test]
-fn repeated_keys_are_reported_when_all_rows_are_good() {
-    // Parts as in the test above, with a ragged row in the second part.
+fn a_malformed_row_is_reported_rather_than_an_earlier_repeated_key() {
+    // The parts are as in the test above. The second part has a row that lacks a field.
     for wrong in 32_762..32_775 {
         let row = |row: i32| match row {
             32_800 => "ragged\n".to_owned(),
@@ -207,7 +207,7 @@ proptest! {
 
     /// The stored rows, and whether the run is refused, do not depend on the cut into parts, and equal those of SQLite.
     #[test]
-    fn rowids_are_taken_or_refused_however_the_input_is_cut(
+    fn rowids_are_accepted_or_refused_independently_of_the_division_into_parts(
         rows in prop::collection::vec((0..6u8, 0..4i64), 1..30),
         cuts in prop::collection::vec(1..6usize, 1..4),
     ) {

@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn conditions_on_the_rowid_find_what_a_table_finds(
+    fn conditions_on_the_rowid_of_sqluice_rows_find_the_same_rows_as_in_a_table(
         rows in 0_i64..40,
         low in proptest::sample::select(VALUES.to_vec()),
         high in proptest::sample::select(VALUES.to_vec()),
@@ -149,7 +149,7 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
 }
 
 #[test]
-fn two_arrays_are_joined_by_rowid_without_a_nested_scan() {
+fn two_sqluice_rows_tables_are_joined_by_rowid_without_a_nested_scan() {
     let connection = connection();
     let sql = "SELECT a.c1, b.c1 FROM sqluice_rows(?1) AS a JOIN sqluice_rows(?2) AS b ON a.rowid = b.rowid";
     // The second array is looked up: bit 2 of `idxNum` is EQUAL.
@@ -167,7 +167,7 @@ fn two_arrays_are_joined_by_rowid_without_a_nested_scan() {
 }
 
 #[test]
-fn a_table_is_looked_up_by_the_rows_and_not_scanned() {
+fn a_table_joined_with_sqluice_rows_is_searched_by_key_and_not_scanned() {
     let connection = connection();
     connection.execute_batch("CREATE TABLE t (id INTEGER PRIMARY KEY, a)").unwrap();
     let lookup = plan(&connection, "SELECT a FROM t WHERE id IN (SELECT c1 FROM sqluice_rows(?1))");
@@ -177,7 +177,7 @@ fn a_table_is_looked_up_by_the_rows_and_not_scanned() {
 }
 
 #[test]
-fn rows_are_in_the_order_of_their_numbers_without_sorting() {
+fn sqluice_rows_are_in_rowid_order_without_sorting() {
     let connection = connection();
     let plan_of =
         |order: &str| plan(&connection, &format!("SELECT c1 FROM sqluice_rows(?1) ORDER BY {order}"));
@@ -187,7 +187,7 @@ fn rows_are_in_the_order_of_their_numbers_without_sorting() {
 }
 
 #[test]
-fn conditions_joined_by_or_are_one_scan() {
+fn rowid_conditions_joined_by_or_are_one_scan_of_sqluice_rows() {
     let connection = connection();
     let sql = "SELECT c1 FROM sqluice_rows(?1) WHERE rowid = 1 OR rowid > ?2 ORDER BY rowid DESC";
     // A MULTI-INDEX OR would compare the pointer argument with other values, which SQLite can't do.
@@ -245,7 +245,7 @@ fn arguments_of_sqluice_rows_that_are_no_rows_are_refused() {
 }
 
 #[test]
-fn a_batch_that_says_more_than_it_has_is_an_error_when_it_is_read() {
+fn reading_a_row_that_a_batch_declares_but_lacks_is_an_error() {
     use sqluice::batch::{Batch, Bitmap, Bytes, Column, Span, Spans, Values};
     let connection = connection();
     let (ints, spans) = ([1_i64, 2], [Span { start: 0, len: 1 }, Span { start: 1, len: u32::MAX }]);
@@ -269,7 +269,7 @@ fn a_batch_that_says_more_than_it_has_is_an_error_when_it_is_read() {
 }
 
 #[test]
-fn rows_have_at_most_as_many_columns_as_sqlite_takes() {
+fn sqluice_rows_have_at_most_1999_columns() {
     let connection = connection();
     let columns = |n: usize| (0..n as i64).map(|column| Column::from(vec![column, -column]));
     let rows = Rows::new(columns(COLUMNS_MAX)).unwrap();
@@ -285,7 +285,7 @@ fn rows_have_at_most_as_many_columns_as_sqlite_takes() {
 }
 
 #[test]
-fn columns_of_different_lengths_are_refused() {
+fn sqluice_rows_of_columns_with_different_lengths_are_refused() {
     let error = Rows::new([Column::from(&[1, 2]), Column::from(&["a"])]).unwrap_err();
     assert_eq!(
         error.message(),
@@ -295,7 +295,7 @@ fn columns_of_different_lengths_are_refused() {
 }
 
 #[test]
-fn every_kind_of_slice_makes_a_column() {
+fn slices_and_vectors_of_all_supported_types_make_a_column() {
     let connection = connection();
     let (strings, blobs) = (vec!["ä".to_owned(), String::new()], vec![vec![0_u8], Vec::new()]);
     let slices = [b"a".as_slice(), b""];
@@ -335,7 +335,7 @@ fn every_kind_of_slice_makes_a_column() {
 }
 
 #[test]
-fn a_statement_can_be_bound_again_and_keeps_what_it_needs() {
+fn a_statement_can_be_bound_to_other_rows_and_keeps_dropped_rows_alive() {
     let connection = connection();
     let mut sum = connection.prepare("SELECT sum(c1) FROM sqluice_rows(?1)").unwrap();
     for n in 1..4 {
@@ -351,7 +351,7 @@ fn a_statement_can_be_bound_again_and_keeps_what_it_needs() {
 }
 
 #[test]
-fn a_scan_keeps_its_rows_when_nothing_else_has_them_any_more() {
+fn a_running_scan_keeps_its_rows_after_the_bindings_are_cleared() {
     let connection = connection();
     let text: Vec<String> = (0..100).map(|n| format!("text number {n}")).collect();
     let mut statement = connection
@@ -372,7 +372,7 @@ fn a_scan_keeps_its_rows_when_nothing_else_has_them_any_more() {
 }
 
 #[test]
-fn lent_rows_are_gone_when_the_loan_ends() {
+fn borrowed_rows_are_unbound_when_the_borrow_ends() {
     let connection = connection();
     connection.execute_batch("CREATE TABLE t (a, b)").unwrap();
     let mut insert = connection.prepare("INSERT INTO t SELECT c1, ?2 FROM sqluice_rows(?1)").unwrap();
@@ -396,7 +396,7 @@ fn lent_rows_are_gone_when_the_loan_ends() {
 }
 
 #[test]
-fn a_query_that_is_left_running_ends_with_the_loan() {
+fn a_running_query_on_borrowed_rows_ends_when_the_borrow_ends() {
     let connection = connection();
     let mut query = connection.prepare("SELECT c1 FROM sqluice_rows(?1)").unwrap();
     {
@@ -413,7 +413,7 @@ fn a_query_that_is_left_running_ends_with_the_loan() {
 }
 
 #[test]
-fn a_panic_ends_the_loan() {
+fn borrowed_rows_are_unbound_after_a_panic() {
     let connection = connection();
     let mut query = connection.prepare("SELECT c1 FROM sqluice_rows(?1)").unwrap();
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -427,7 +427,7 @@ fn a_panic_ends_the_loan() {
 }
 
 #[test]
-fn rows_are_lent_only_to_existing_parameters() {
+fn rows_can_be_bound_only_to_existing_parameters() {
     let connection = connection();
     let mut query = connection.prepare("SELECT c1 FROM sqluice_rows(?1)").unwrap();
     let rows = Rows::column(&[1]);
@@ -437,7 +437,7 @@ fn rows_are_lent_only_to_existing_parameters() {
 }
 
 #[test]
-fn a_connection_with_rows_goes_to_another_thread() {
+fn rows_and_a_connection_that_uses_them_can_move_to_another_thread() {
     fn is_shared<T: Send + Sync + 'static>(_: &T) {}
     let rows = Rows::column(vec![1, 2, 3]);
     is_shared(&rows);
@@ -470,7 +470,7 @@ fn connection_of_this_thread() -> Connection {
 }
 
 #[test]
-fn big_blobs_and_text_are_inserted_into_a_database_in_utf_16() {
+fn a_blob_of_20_mb_and_long_text_are_inserted_into_a_utf_16_database() {
     let connection = connection();
     connection.execute_batch("PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (a, b)").unwrap();
     let (blob, text) = (vec![7_u8; 20_000_000], "größe\0中".repeat(100_000));
@@ -483,7 +483,7 @@ fn big_blobs_and_text_are_inserted_into_a_database_in_utf_16() {
 }
 
 #[test]
-fn a_limit_on_columns_is_kept_to() {
+fn sqluice_rows_obey_the_column_limit_of_the_connection() {
     let connection = connection();
     set_column_limit(&connection, 10);
     assert!(connection.prepare("SELECT c9 FROM sqluice_rows(NULL)").is_ok());

@@ -202,7 +202,7 @@ impl Progress for StopAt {
 }
 
 #[test]
-fn a_run_that_is_cancelled_ends_at_once_and_leaves_nothing() {
+fn a_cancelled_run_ends_soon_and_leaves_no_file() {
     for threads in THREADS {
         let home = Home::new();
         let cancel = Cancel::new();
@@ -219,7 +219,7 @@ fn a_run_that_is_cancelled_ends_at_once_and_leaves_nothing() {
 }
 
 #[test]
-fn a_panic_in_a_source_ends_the_run_and_leaves_nothing() {
+fn a_panic_in_a_source_of_rows_ends_the_run_and_leaves_no_file() {
     for threads in THREADS {
         let home = Home::new();
         let path = home.path("x.db");
@@ -248,7 +248,7 @@ impl Source for Breaks {
 }
 
 #[test]
-fn an_input_that_cannot_be_cut_ends_the_run() {
+fn an_input_that_cannot_be_divided_into_parts_ends_the_run() {
     for threads in THREADS {
         let sources: Vec<Box<dyn Source>> = vec![Box::new(Breaks(0)), Box::new(Endless(0))];
         let schema = schema("CREATE TABLE t (a); CREATE TABLE u (a)");

@@ -28,7 +28,7 @@ fn is_rowid(sql: &str) -> Option<(bool, bool)> {
 }
 
 #[test]
-fn a_column_is_the_rowid_exactly_when_sqlite_says_so() {
+fn a_column_is_parsed_as_the_rowid_exactly_if_sqlite_uses_it_as_the_rowid() {
     let types = [
         "INTEGER",
         "integer",
@@ -129,7 +129,7 @@ fn columns_have_the_affinity_that_sqlite_gives_them() {
 }
 
 #[test]
-fn defaults_generated_columns_and_automatic_indexes_are_reported() {
+fn a_parsed_schema_has_defaults_generated_columns_and_automatic_indexes() {
     let table = table(
         "CREATE TABLE t (a INT DEFAULT -5, b DEFAULT ('x' || 'y'), c AS (a + 1), d INT GENERATED ALWAYS AS (a) STORED,
          e DEFAULT CURRENT_TIMESTAMP, f UNIQUE NOT NULL, \"CHECK\" TEXT, /* CHECK AUTOINCREMENT */ g)",
@@ -153,7 +153,7 @@ fn defaults_generated_columns_and_automatic_indexes_are_reported() {
 }
 
 #[test]
-fn views_triggers_and_virtual_tables_are_listed_in_order() {
+fn views_and_triggers_of_a_schema_are_listed_in_order() {
     let schema = parse(
         "CREATE VIEW v AS SELECT 1; CREATE TABLE t (a UNIQUE); CREATE INDEX i ON t (a);
          CREATE TRIGGER r AFTER INSERT ON t BEGIN DELETE FROM t; END; CREATE TABLE \"o\"\"dd\" (a);",
@@ -170,7 +170,7 @@ fn views_triggers_and_virtual_tables_are_listed_in_order() {
 }
 
 #[test]
-fn statements_that_do_more_than_declare_are_refused() {
+fn schema_statements_that_do_more_than_declare_are_refused() {
     let home = Home::new();
     let file = home.path("other.db");
     let file = file.display();

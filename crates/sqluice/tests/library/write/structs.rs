@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn borrowed_and_owned_rows_make_the_same_file(rows in proptest::collection::vec(rows(), 1..40), repeat in 1..200usize) {
+    fn borrowed_and_owned_structs_make_the_same_file(rows in proptest::collection::vec(rows(), 1..40), repeat in 1..200usize) {
         let home = tempfile::tempdir().unwrap();
         let [one, two, three] = ["one.db", "two.db", "three.db"].map(|name| home.path().join(name));
         let many: Vec<Row> = rows.iter().cycle().take(rows.len() * repeat).cloned().collect();
@@ -174,7 +174,7 @@ fn first<T: rusqlite::types::FromSql>(path: &Path, sql: &str) -> T {
 }
 
 #[test]
-fn fields_become_columns_of_the_types_of_their_values() {
+fn fields_of_a_struct_become_columns_of_the_types_of_their_values() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.db");
     let inner = Some(Inner { x: 1, name: "a".to_owned() });
@@ -214,7 +214,7 @@ struct Pair {
 const PAIRS: [Pair; 3] = [Pair { id: 3, name: "c" }, Pair { id: 1, name: "a" }, Pair { id: 2, name: "b" }];
 
 #[test]
-fn keys_and_indexes_are_made() {
+fn structs_are_written_with_the_requested_keys() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.db");
     WriteRows::new(&path, "p").primary_key(["id"]).uniques(["name"]).run(PAIRS).unwrap();
@@ -230,7 +230,7 @@ fn keys_and_indexes_are_made() {
 }
 
 #[test]
-fn rows_that_are_said_to_ascend_and_do_not_are_an_error() {
+fn rows_declared_to_ascend_that_do_not_ascend_are_an_error() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.db");
     let write = WriteRows::new(&path, "p").primary_key(["id"]).ascending(true);
@@ -242,7 +242,7 @@ fn rows_that_are_said_to_ascend_and_do_not_are_an_error() {
 }
 
 #[test]
-fn an_existing_table_keeps_its_rows_replaces_or_updates_them() {
+fn structs_can_be_appended_to_a_table_or_update_or_replace_rows() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.db");
     let write = WriteRows::new(&path, "p").primary_key(["id"]);
@@ -264,7 +264,7 @@ fn an_existing_table_keeps_its_rows_replaces_or_updates_them() {
 }
 
 #[test]
-fn fields_go_to_the_columns_of_their_names_in_any_order() {
+fn fields_of_structs_go_into_the_columns_of_their_names_in_any_order() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.db");
     let connection = Connection::open(&path).unwrap();
@@ -276,7 +276,7 @@ fn fields_go_to_the_columns_of_their_names_in_any_order() {
 }
 
 #[test]
-fn tuples_need_names_and_maps_have_them() {
+fn rows_of_tuples_need_column_names_and_rows_of_maps_use_their_keys() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.db");
     let error = write_rows(&path, "t", [(1, "a")]).unwrap_err();
@@ -305,7 +305,7 @@ fn assert_refused(done: Result<sqluice::report::Report, Error>, path: &Path, num
 }
 
 #[test]
-fn errors_name_the_row_and_the_field() {
+fn errors_about_structs_name_the_row_and_the_field() {
     #[derive(Clone, Serialize)]
     struct Sum {
         id: u64,
@@ -334,7 +334,7 @@ fn errors_name_the_row_and_the_field() {
 }
 
 #[test]
-fn a_row_that_does_not_arrive_ends_the_run() {
+fn an_error_of_the_iterator_ends_the_run_and_names_the_row() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.db");
     for at in [1, 100, 20_000, 60_000] {
@@ -355,7 +355,7 @@ fn a_row_that_does_not_arrive_ends_the_run() {
 }
 
 #[test]
-fn declared_types_win_over_those_that_values_have() {
+fn declared_column_types_override_the_types_of_the_values() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.db");
     let write = WriteRows::new(&path, "t").columns(["a", "b"]).types([("a", "TEXT")]);
@@ -369,7 +369,7 @@ fn declared_types_win_over_those_that_values_have() {
 }
 
 #[test]
-fn large_rows_stay_within_parts() {
+fn sixty_rows_of_1_mib_are_stored() {
     #[derive(Serialize)]
     struct Large {
         id: u32,

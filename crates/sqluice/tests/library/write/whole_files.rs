@@ -226,13 +226,13 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn random_schemas_rows_and_page_sizes_equal_files_of_sqlite(case in case()) {
+    fn databases_of_random_schemas_rows_and_page_sizes_equal_those_of_sqlite(case in case()) {
         case.compare();
     }
 }
 
 #[test]
-fn the_systems_sqlite3_finds_our_files_sound_and_can_change_them() {
+fn the_installed_sqlite3_finds_written_databases_sound_and_can_change_them() {
     let mut runner = TestRunner::deterministic();
     for _ in 0..8 {
         let case = case().new_tree(&mut runner).unwrap().current();
@@ -248,7 +248,7 @@ fn the_systems_sqlite3_finds_our_files_sound_and_can_change_them() {
 }
 
 #[test]
-fn a_schema_of_several_pages_is_read_back_as_it_was() {
+fn a_schema_of_several_pages_is_stored_unchanged() {
     let columns: Vec<String> = (0..300).map(|i| format!("a_rather_long_name_of_a_column_{i} TEXT")).collect();
     let mut sql = String::from("PRAGMA user_version = -7; PRAGMA application_id = 99;\n");
     for table in 0..60 {

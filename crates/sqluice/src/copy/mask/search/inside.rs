@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_in_json_have_their_keys_and_no_escapes() {
+    fn json_values_are_found_with_their_keys_and_without_escapes() {
         let json = br#" {"a": "x\u0040y", "list": ["one", 2, {"b": null}], "c\"d": "\ud83d\ude00 e", "n": -4.5e3, "f": "#;
         let mut found = Vec::new();
         json_values(json, |value| found.push(format!("{}={}", value.key, value.text)));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_json_ends_the_values() {
+    fn damaged_json_causes_no_panic() {
         for json in
             ["{\"a", "{\"a\\", "{\"a\": \"b\\u12", "]]}}\"", "[\"\\ud83d\\u\"]", "[\"\\ud83dé\\uéé\"]"]
         {

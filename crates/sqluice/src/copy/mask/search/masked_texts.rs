@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_that_is_full_keeps_the_same_sample_in_any_order() {
+    fn a_full_set_of_masked_texts_keeps_the_same_sample_in_any_order_of_insertion() {
         let texts: Vec<Vec<u8>> = (0..5000).map(|n| format!("name {n}").into_bytes()).collect();
         let kept = |texts_max: usize, is_reversed: bool| {
             let set = MaskedTexts::of_at_most(texts_max);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_fewer_than_six_characters_are_not_looked_for() {
+    fn masked_texts_of_fewer_than_six_characters_are_not_searched_for() {
         assert!(hash_of("äöüßé".as_bytes()).is_none() && hash_of(b"five5").is_none());
         assert!(hash_of("äöüßéè".as_bytes()).is_some() && hash_of(b"sixsix").is_some());
     }

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn key_columns_are_paired_with_value_columns() {
+    fn columns_of_keys_and_columns_of_values_are_paired_by_their_names() {
         let of = |names: &[&str]| pairs(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         assert_eq!(of(&["id", "name", "value"]), [(1, 2)]);
         assert_eq!(of(&["option_id", "option_name", "option_value", "autoload"]), [(1, 2)]);

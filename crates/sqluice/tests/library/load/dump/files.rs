@@ -46,7 +46,7 @@ proptest! {
     #![proptest_config(config(tries(30, 200, 2000)))]
 
     #[test]
-    fn the_files_of_a_dump_make_the_database_of_the_whole(seed: u64) {
+    fn a_dump_in_several_files_makes_the_same_database_as_in_one_file(seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let script = sound_script(&mut rng, &folders[0].path().join("sqlite.db"));
@@ -66,7 +66,7 @@ proptest! {
 }
 
 #[test]
-fn a_fault_is_named_by_its_file_and_the_line_in_it() {
+fn an_error_in_a_dump_of_several_files_names_the_file_and_the_line() {
     let folder = tempfile::tempdir().unwrap();
     for (texts, place) in [
         (["CREATE TABLE t(a);\n\n", "INSERT INTO t VALUES(1);\nINSERT INTO gone VALUES(1);\n"], "1.sql:2"),
@@ -95,7 +95,7 @@ fn the_report_of_a_dump_lists_each_file() {
 
 #[cfg(feature = "dialects")]
 #[test]
-fn schema_and_rows_of_a_server_may_be_in_two_files() {
+fn a_dump_of_mysql_can_have_schema_and_rows_in_two_files() {
     let folder = tempfile::tempdir().unwrap();
     let schema = "SET NAMES utf8mb4;\nCREATE TABLE `t` (`id` int NOT NULL AUTO_INCREMENT PRIMARY KEY, `s` text) ENGINE=InnoDB;\n";
     let report = load(folder.path(), &[schema, "INSERT INTO t VALUES (1,'it\\'s');\n"]).unwrap();
@@ -113,7 +113,7 @@ fn schema_and_rows_of_a_server_may_be_in_two_files() {
 }
 
 #[test]
-fn a_dump_and_a_file_of_rows_are_two_loads() {
+fn a_dump_and_a_csv_file_are_refused_in_one_load_and_accepted_in_two() {
     let folder = tempfile::tempdir().unwrap();
     let rows = folder.path().join("rows.csv");
     fs::write(&rows, "a\n1\n").unwrap();

@@ -54,7 +54,7 @@ impl Home {
 const START: &str = "CREATE TABLE t (a, b);\nINSERT INTO t VALUES (1, 'x');\n";
 
 #[test]
-fn a_statement_that_reaches_beyond_the_database_is_refused() {
+fn dump_statements_that_reach_beyond_the_database_are_refused() {
     let home = Home::new();
     let statements = [
         "ATTACH 'other.db' AS other",
@@ -84,7 +84,7 @@ fn a_statement_that_reaches_beyond_the_database_is_refused() {
 }
 
 #[test]
-fn entries_of_sqlite_schema_that_share_pages_are_refused() {
+fn invalid_entries_of_sqlite_schema_in_a_dump_are_refused() {
     let home = Home::new();
     let insert = "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES";
     for entry in [
@@ -106,7 +106,7 @@ fn entries_of_sqlite_schema_that_share_pages_are_refused() {
 }
 
 #[test]
-fn a_dump_that_was_cut_off_is_refused_with_the_place() {
+fn a_dump_of_sqlite_that_was_cut_off_is_refused_with_the_place() {
     let home = Home::new();
     let whole = format!(
         "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n{START}INSERT INTO t VALUES (2, 'a;b\nc');\nCOMMIT;\n"
@@ -120,7 +120,7 @@ fn a_dump_that_was_cut_off_is_refused_with_the_place() {
 }
 
 #[test]
-fn a_dump_that_ends_in_rollback_is_loaded_on_request() {
+fn a_dump_without_a_commit_at_its_end_is_loaded_only_on_request() {
     let home = Home::new();
     for end in ["ROLLBACK; -- due to errors\n", ""] {
         let text = format!("BEGIN TRANSACTION;\n{START}{end}");
@@ -133,7 +133,7 @@ fn a_dump_that_ends_in_rollback_is_loaded_on_request() {
 }
 
 #[test]
-fn bytes_that_are_not_text_are_kept_in_rows_of_literals() {
+fn bytes_that_are_not_utf8_are_kept_in_inserted_literals_and_refused_in_an_update() {
     let home = Home::new();
     let text = b"\xef\xbb\xbfCREATE TABLE t (a, b);\r\nINSERT INTO t VALUES ('a\xffb', 'x\r\ny');\r\nINSERT INTO t VALUES (2, 3);\r\n";
     assert_eq!(
@@ -145,7 +145,7 @@ fn bytes_that_are_not_text_are_kept_in_rows_of_literals() {
 }
 
 #[test]
-fn a_nul_is_kept_in_a_text_and_refused_anywhere_else() {
+fn a_nul_is_kept_in_text_literals_and_comments_and_refused_anywhere_else() {
     let home = Home::new();
     let text = "CREATE TABLE t (a, b);\nINSERT INTO t VALUES (1, 'one'), (2, 'two');\nUPDATE t SET a = 3 WHERE a = 2;\n-- the end\n";
     let is_within = |at: usize, what: &str| {
@@ -167,7 +167,7 @@ fn a_nul_is_kept_in_a_text_and_refused_anywhere_else() {
             assert!(line.is_some_and(|line| line == expected || line == expected + 1), "at {at}: {message}");
         }
     }
-    // A statement that SQLite would run up to the NUL, with another effect.
+    // SQLite would run this statement only up to the NUL, with another effect.
     let (message, line) =
         home.refused(b"CREATE TABLE t (a);\nINSERT INTO t VALUES (1);\nDELETE FROM t\0 WHERE a = 2;\n");
     assert!(message.contains("NUL"), "{message}");
@@ -175,7 +175,7 @@ fn a_nul_is_kept_in_a_text_and_refused_anywhere_else() {
 }
 
 #[test]
-fn bytes_that_are_not_utf_8_are_refused_outside_of_rows() {
+fn bytes_of_a_dump_that_are_not_utf8_are_refused_outside_of_inserted_literals() {
     let home = Home::new();
     for statement in [
         &b"CREATE TABLE \"u\xff\" (a)"[..],
@@ -190,7 +190,7 @@ fn bytes_that_are_not_utf_8_are_refused_outside_of_rows() {
 }
 
 #[test]
-fn a_row_that_sqlite_refuses_is_named_by_its_line() {
+fn a_row_of_a_dump_that_sqlite_refuses_is_named_by_its_line() {
     let home = Home::new();
     let rows = "INSERT INTO t VALUES (2, 'b'); -- ;\nINSERT INTO t VALUES (3, ';');\n\nINSERT INTO t VALUES\n(2, 'c');\nINSERT INTO t VALUES (4, 'd');\n";
     let (message, line) =
@@ -199,7 +199,7 @@ fn a_row_that_sqlite_refuses_is_named_by_its_line() {
 }
 
 #[test]
-fn deep_nesting_and_long_expressions_have_the_value_of_sqlite_or_are_refused() {
+fn nested_and_long_expressions_in_a_dump_have_their_value_or_are_refused() {
     let home = Home::new();
     let nested = |depth: usize| format!("{}7{}", "(".repeat(depth), ")".repeat(depth));
     let sum = |terms: usize| vec!["1"; terms].join("+");
@@ -223,7 +223,7 @@ fn deep_nesting_and_long_expressions_have_the_value_of_sqlite_or_are_refused() {
 
 #[cfg(feature = "dialects")]
 #[test]
-fn hostile_text_in_dumps_of_servers_is_refused_with_its_line() {
+fn unsupported_and_deeply_nested_statements_in_a_mysql_dump_are_refused_with_their_line() {
     let home = Home::new();
     let rows = |rows: &str| {
         format!("-- MySQL dump 10.13\nCREATE TABLE `t` (`a` int);\n{rows};\n-- Dump completed\n")
@@ -242,7 +242,7 @@ fn hostile_text_in_dumps_of_servers_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_statement_without_an_end_takes_little_memory() {
+fn a_statement_without_an_end_is_refused_within_the_memory_setting() {
     let home = Home::new();
     for start in ["INSERT INTO t VALUES (2, '", "UPDATE t SET a = '", "/* ", "CREATE TABLE \"u"] {
         let dump = home.dump(format!("{START}{start}{}", "long ".repeat(8 << 20)));
@@ -318,7 +318,7 @@ fn a_canceled_load_of_a_dump_leaves_the_old_database() {
 
 #[cfg(feature = "dialects")]
 #[test]
-fn a_dump_of_a_server_without_its_last_line_is_refused() {
+fn a_dump_of_mariadb_without_its_closing_comment_is_refused_as_cut_off() {
     let home = Home::new();
     let text = "-- MariaDB dump 10.19\n--\nCREATE TABLE t (a int);\nINSERT INTO t VALUES (1),(2);\n";
     let (message, line) = home.refused(text);

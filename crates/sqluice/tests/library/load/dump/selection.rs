@@ -125,7 +125,7 @@ proptest! {
     #![proptest_config(config(tries(12, 60, 1000)))]
 
     #[test]
-    fn named_tables_of_a_dump_are_those_of_the_whole_dump(seed: u64) {
+    fn selected_tables_of_a_dump_equal_those_of_the_whole_dump(seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source.db");
@@ -145,7 +145,7 @@ proptest! {
     #![proptest_config(config(tries(200, 1000, 30_000)))]
 
     #[test]
-    fn named_tables_of_statements_are_those_of_all_statements_or_a_statement_is_refused(seed: u64) {
+    fn selected_tables_of_random_statements_equal_those_of_all_or_a_statement_is_refused(seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let text = super::statements::sound_script(&mut rng, &folder.path().join("run.db"));
@@ -195,7 +195,7 @@ fn home() -> Home {
 }
 
 #[test]
-fn a_named_table_comes_with_its_indexes_triggers_and_sequence() {
+fn a_selected_table_of_a_dump_comes_with_its_indexes_triggers_and_sequence() {
     let home = home();
     let report = home.load(DUMP, &["Orders"]).unwrap();
     assert_eq!(report.rows, 3);
@@ -223,7 +223,7 @@ fn a_table_that_the_dump_does_not_make_is_refused_with_the_nearest_name() {
 }
 
 #[test]
-fn a_statement_that_needs_a_table_that_is_not_loaded_is_refused_with_its_line() {
+fn a_dump_statement_that_needs_a_table_that_is_not_selected_is_refused_with_its_line() {
     let home = home();
     let with = |statement: &str| DUMP.replace("COMMIT;", &format!("{statement};\nCOMMIT;"));
     for (statement, named, needed) in [
@@ -263,7 +263,7 @@ fn rows_of_a_named_table_are_added_to_an_existing_database() {
 }
 
 #[test]
-fn rows_of_a_dump_change_or_replace_those_of_existing_tables() {
+fn rows_of_a_dump_update_or_replace_rows_of_existing_tables() {
     use sqluice::options::IfExists;
 
     let declared = "CREATE TABLE orders (id INTEGER PRIMARY KEY, item UNIQUE);\n";
@@ -300,7 +300,7 @@ fn rows_of_a_dump_change_or_replace_those_of_existing_tables() {
 
 #[cfg(feature = "dialects")]
 #[test]
-fn named_tables_of_dumps_of_servers_are_loaded_alone() {
+fn selected_tables_of_mysql_and_postgres_dumps_are_loaded_alone() {
     let home = home();
     let mysql = "-- MySQL dump 10.13\nCREATE TABLE `a` (`id` int PRIMARY KEY, KEY `by_id` (`id`));\nINSERT INTO `a` VALUES (1),(2);\n\
                  CREATE TABLE `b` (`a` int, FOREIGN KEY (`a`) REFERENCES `a` (`id`));\nINSERT INTO `b` VALUES (1);\n-- Dump completed\n";

@@ -37,7 +37,7 @@ proptest! {
     #![proptest_config(config(tries(24, 200, 1000)))]
 
     #[test]
-    fn not_null_is_left_out_where_rows_have_nan_and_nowhere_else(seed: u64) {
+    fn not_null_is_dropped_for_exactly_the_postgres_columns_that_have_nan(seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let columns = rng.usize(1..5);
         let not_null: Vec<bool> = (0..columns).map(|_| rng.bool()).collect();
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn the_next_row_gets_the_number_that_the_server_would_give(seed: u64) {
+    fn the_next_row_after_a_loaded_dump_gets_the_number_that_the_server_would_give(seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let rows = rng.i64(0..50);
         let next = rows + 1 + rng.i64(0..1000);
@@ -100,7 +100,7 @@ proptest! {
 }
 
 #[test]
-fn rows_that_are_added_to_a_table_keep_the_larger_number_of_its_counter() {
+fn appending_a_mysql_dump_keeps_the_larger_auto_increment_counter() {
     let dump = |first: i64, next: i64| {
         format!(
             "CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) ENGINE=InnoDB AUTO_INCREMENT={next};\nINSERT INTO t VALUES ({first});\n"
@@ -120,7 +120,7 @@ fn rows_that_are_added_to_a_table_keep_the_larger_number_of_its_counter() {
 }
 
 #[test]
-fn rows_that_leave_columns_out_get_their_defaults() {
+fn rows_of_a_mysql_dump_that_omit_columns_get_the_defaults() {
     let folder = tempfile::tempdir().unwrap();
     let sql = "CREATE TABLE t (\n  id int NOT NULL AUTO_INCREMENT,\n  at datetime NOT NULL DEFAULT CURRENT_TIMESTAMP,\n  day date DEFAULT (curdate()),\n\
                \x20 n int NOT NULL DEFAULT 7,\n  s varchar(9) DEFAULT (concat('a', 'b')),\n  x text,\n  PRIMARY KEY (id)\n) ENGINE=InnoDB;\n\
@@ -133,7 +133,7 @@ fn rows_that_leave_columns_out_get_their_defaults() {
 }
 
 #[test]
-fn values_that_sqlite_does_not_know_are_refused_by_line_and_column() {
+fn rows_that_need_a_default_without_a_sqlite_counterpart_are_refused_by_line_and_column() {
     let folder = tempfile::tempdir().unwrap();
     let table = "SET search_path = public; CREATE TABLE t (id uuid DEFAULT gen_random_uuid() PRIMARY KEY, v text DEFAULT version(), x text);\n";
     for (rows, column, line) in [
@@ -157,7 +157,7 @@ fn values_that_sqlite_does_not_know_are_refused_by_line_and_column() {
 }
 
 #[test]
-fn scripts_have_the_values_of_the_server() {
+fn scripts_for_mysql_and_postgres_give_the_values_that_the_server_would_store() {
     for (sql, expected) in [
         (
             "CREATE DATABASE `shop`;\nUSE `shop`;\nCREATE TABLE `t` (`n` NVARCHAR(20), `p` VARCHAR(40), `b` VARBINARY(9), `d` DATETIME);\n\

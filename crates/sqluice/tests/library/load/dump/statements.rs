@@ -357,7 +357,7 @@ proptest! {
     #![proptest_config(config(tries(300, 1500, 50_000)))]
 
     #[test]
-    fn statements_have_the_same_effect_as_in_sqlite(seed: u64) {
+    fn random_statements_of_a_dump_have_the_same_effect_as_in_sqlite(seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -397,7 +397,7 @@ proptest! {
 }
 
 #[test]
-fn rows_that_bring_their_rowids_and_have_the_same_key_are_named_by_the_line_of_the_later_one() {
+fn the_error_about_rows_of_a_dump_with_the_same_key_names_the_line_of_the_later_row() {
     for (sql, line) in [
         (
             "CREATE TABLE t (id INTEGER PRIMARY KEY, d INT UNIQUE);\nINSERT INTO t VALUES (9,5);\nINSERT INTO t VALUES (2,5);\n",
