@@ -83,15 +83,20 @@ fn a_copy_in_place_that_fails_because_of_damage_keeps_the_journal_mode_and_leave
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("a.db");
     make(&db, "wal");
-    open(&db).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let connection = open(&db);
+    connection
+        .execute_batch(
+            "CREATE TABLE damaged (a); INSERT INTO damaged VALUES (1); PRAGMA wal_checkpoint(TRUNCATE)",
+        )
+        .unwrap();
+    let sql = "SELECT (rootpage - 1) * page_size FROM sqlite_schema, pragma_page_size WHERE name = 'damaged'";
+    let root: usize = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    drop(connection);
     let mut file = std::fs::read(&db).unwrap();
-    let at = file.len() - 4096 * 3;
-    file[at] = 77;
+    file[root] = 77;
     std::fs::write(&db, &file).unwrap();
-    let failed = run(&db);
-    // Damage of a free page does not matter.
-    if failed.is_err() {
-        assert_eq!(pragma(&open(&db), "journal_mode"), "Text(\"wal\")");
-    }
+    let error = run(&db).unwrap_err();
+    assert!(error.to_string().contains("damaged"), "{error}");
+    assert_eq!(pragma(&open(&db), "journal_mode"), "Text(\"wal\")");
     open(&db).execute_batch("INSERT INTO t VALUES (-1, 'still here')").unwrap();
 }
