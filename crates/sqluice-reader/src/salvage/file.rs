@@ -146,7 +146,7 @@ impl DamagedFile {
                 });
             }
         }
-        let geometry = Geometry::new(PageSize::DEFAULT, 0).ok_or_else(|| no_page(path))?;
+        let geometry = Geometry::new(PageSize::DEFAULT, 0).ok_or_else(|| no_page(path, UNKNOWN_FILE))?;
         let mut file = DamagedFile {
             lock: lock.map(Mutex::new),
             descriptor,
@@ -203,7 +203,12 @@ impl DamagedFile {
             _ => self.likely()?,
         };
         let Some(geometry) = found.or(stated.filter(|_| self.bytes == 0)) else {
-            return Err(no_page(&self.path));
+            let why = match () {
+                () if self.bytes == 0 => "it is empty",
+                () if self.has_only_zeros()? => "all of its bytes are zero",
+                () => UNKNOWN_FILE,
+            };
+            return Err(no_page(&self.path, why));
         };
         if stated != Some(geometry) {
             let (bytes, reserved) = (geometry.page_bytes(), geometry.reserved_bytes());
@@ -236,6 +241,25 @@ impl DamagedFile {
             self.remarks.push(format!("the encoding in the header is wrong: the texts are in {name}"));
         }
         Ok(())
+    }
+
+    /// Returns `true` if the file has no byte other than zero. Reads up to the first other byte.
+    fn has_only_zeros(&self) -> Result<bool> {
+        let mut bytes = vec![0; 1 << 20];
+        let mut at = 0;
+        while at < self.bytes {
+            let count = bytes.len().min((self.bytes - at).try_into().unwrap_or(usize::MAX));
+            let chunk = &mut bytes[..count];
+            self.descriptor
+                .file()
+                .read_exact_at(chunk, at)
+                .map_err(|error| Error::read(&self.path, error))?;
+            if chunk.iter().any(|byte| *byte != 0) {
+                return Ok(false);
+            }
+            at += count as u64;
+        }
+        Ok(true)
     }
 
     /// Refuses a file whose pages need more memory than there is.
@@ -468,8 +492,15 @@ fn seen(metadata: &Metadata) -> (u64, Option<std::time::SystemTime>) {
     (metadata.len(), metadata.modified().ok())
 }
 
-fn no_page(path: &Path) -> Error {
-    Error::input(format!("{} has no page of a SQLite database", path.display()))
-        .because("it is another kind of file, or it is encrypted")
-        .hint("name another file; an encrypted database is recovered after its own program has decrypted it")
+/// The reason why a file with content has no page of a database.
+const UNKNOWN_FILE: &str = "it is another kind of file, or it is encrypted";
+
+fn no_page(path: &Path, why: &str) -> Error {
+    let hint = match why == UNKNOWN_FILE {
+        true => {
+            "name another file; an encrypted database is recovered after its own program has decrypted it"
+        }
+        false => "name another file, such as a backup: this one has nothing to recover",
+    };
+    Error::input(format!("{} has no page of a SQLite database", path.display())).because(why).hint(hint)
 }

@@ -168,6 +168,14 @@ impl Found {
             });
             from_indexes.push((table, rows));
         }
+        if !found.is_whole {
+            plan.remarks.push(match recover.schema {
+                Some(_) => "rows of the schema are lost: the given schema was used".to_owned(),
+                None => "rows of the schema are lost: tables, indexes, views and triggers may be missing. Rows of missing \
+                         tables are in lost_and_found; if the schema is given, they are in their tables"
+                    .to_owned(),
+            });
+        }
         if file.ends_within_a_page() {
             plan.remarks.push("the file ends within a page".to_owned());
         }

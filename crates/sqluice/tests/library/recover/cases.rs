@@ -96,14 +96,49 @@ fn deleted_rows_stay_deleted_unless_they_are_asked_for() {
 }
 
 #[test]
+fn lost_rows_of_the_schema_are_a_remark_which_names_the_schema_as_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let schema: String =
+        (0..40).map(|n| format!("CREATE TABLE t{n} (a INTEGER PRIMARY KEY, b TEXT);\n")).collect();
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch(&format!("PRAGMA page_size = 512; {schema} INSERT INTO t0 VALUES (1, 'one')"))
+        .unwrap();
+    connection.close().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    // Page 1 is an interior page. The last leaf of the schema is lost.
+    let child = u32::from_be_bytes(bytes[108..112].try_into().unwrap()) as usize;
+    bytes[(child - 1) * 512..child * 512].fill(0);
+    fs::write(&path, bytes).unwrap();
+    let remarks = |schema: Option<&str>, target: &str| {
+        let schema = schema.map(|text| Schema::parse(text, "schema.sql".as_ref()).unwrap());
+        let saved = Recover::new(&path, folder.path().join(target)).schema(schema).run().unwrap().saved;
+        assert!(saved.damaged);
+        saved.remarks.join("; ")
+    };
+    let without = remarks(None, "a.db");
+    assert!(without.contains("rows of the schema are lost: tables"), "{without}");
+    let with = remarks(Some(&schema), "b.db");
+    assert!(with.contains("the given schema was used"), "{with}");
+}
+
+#[test]
 fn other_files_and_taken_names_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.db");
     let target = folder.path().join("new.db");
-    for content in [&b""[..], b"id,name\n1,x\n", &[0x5a; 9000], &[0; 8192]] {
+    for (content, why) in [
+        (&b""[..], "it is empty"),
+        (b"id,name\n1,x\n", "another kind of file"),
+        (&[0x5a; 9000], "encrypted"),
+        (&[0; 8192], "all of its bytes are zero"),
+    ] {
         fs::write(&path, content).unwrap();
         let error = Recover::new(&path, &target).run().unwrap_err();
         assert!(error.message().contains("has no page of a SQLite database"), "{error}");
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert!(cause.contains(why), "{cause}");
     }
     let error = Recover::new(&path, &path).run().unwrap_err();
     assert!(error.message().contains("in place"), "{error}");
