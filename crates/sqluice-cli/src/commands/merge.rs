@@ -76,7 +76,7 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
         printer.note(&format!("  orphans: {orphans}"));
     }
     for table in &report.virtual_tables {
-        printer.note(&format!("  virtual table {table}: rebuilt by SQLite, with the rows of all databases"));
+        printer.note(&format!("  virtual table {table}: made again, with the rows of all databases"));
     }
     for index in indexes.iter().filter(|index| index.sorted) {
         printer.note(&format!("  index {} was sorted", index.name));

@@ -27,6 +27,7 @@
 //! * `item`: doclists as items of the sorter
 //! * `rows`: the worker, which takes rows; `collected`: what all workers have collected, and the merge by term
 //! * `join`: doclists of several segments as one; `merge`: these doclists in order; `shadow`: the shadow tables
+//! * `triggers`: the statements of triggers
 //! * `query`: rows of a query for the workers; `segments`: doclists of existing segments for the sorter
 //! * `declaration`: the options of a table in a database; `given`: tables that take rows of their own; `table`: fills, optimizes and extends its index
 //!
@@ -52,6 +53,7 @@ pub mod table;
 mod tests;
 pub(crate) mod tokenize_option;
 pub(crate) mod tokenizer;
+pub(crate) mod triggers;
 
 use sqluice_format::fts5::Detail;
 

@@ -26,6 +26,7 @@ pub use left_out::{LeftOutFile, left_out_in_words};
 
 use crate::expressions::Expressions;
 use crate::full_text::given;
+use crate::full_text::triggers::misses_loaded_rows;
 use crate::options::{
     Action, CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN, OnConflict, WriteOptions, WritePath,
 };
@@ -222,6 +223,7 @@ impl Plan {
         }
         let memory = Memory::divide(options, tables.iter().any(TablePlan::sorts))?;
         let triggers = schema.others.iter().filter(|object| object.kind == "trigger");
+        let triggers = triggers.filter(|trigger| misses_loaded_rows(trigger, schema));
         let replaces = options.overwrite && target.as_ref().is_some_and(Target::exists);
         Ok(Plan {
             target,

@@ -324,7 +324,7 @@ fn a_merge_drops_or_recreates_statistics_and_rebuilds_virtual_tables() {
     }
     let ran = run(folder, ["merge", "all.db", "a.db", "b.db"]).ok();
     let said = "\
-  virtual table notes: rebuilt by SQLite, with the rows of all databases
+  virtual table notes: made again, with the rows of all databases
   statistics of the sources were dropped; --analyze creates new ones
 ";
     assert!(ran.stderr.ends_with(said), "{ran:?}");

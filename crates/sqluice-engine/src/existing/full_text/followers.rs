@@ -1,25 +1,17 @@
 //! Full-text tables over a table that grows: those that its triggers keep up to date, and those that stay behind.
 //!
-//! Rows that are written as pages fire no trigger. So their terms are added to a full-text table if its trigger has exactly the form of the
-//! documentation of FTS5:
-//!
-//! ```sql
-//!  CREATE TRIGGER t_ai AFTER INSERT ON t BEGIN
-//!    INSERT INTO f(rowid, a, b) VALUES (new.id, new.a, new.b);
-//!  END
-//! ```
-//!
-//! Other triggers need SQLite, which then inserts the rows.
+//! Rows that are written as pages fire no trigger. So their terms are added to a full-text table if its trigger has the form of the
+//! documentation of FTS5. Other triggers need SQLite, which then inserts the rows.
 
 use rusqlite::Connection;
 use sqluice_core::error::Result;
-use sqluice_core::schema::token::{Token, tokens};
 use sqluice_core::schema::virtual_table::VirtualTableSql;
 use sqluice_core::schema::{Schema, Table, quoted};
 
 use crate::existing::Transaction;
 use crate::full_text::declaration::{Content, Declaration};
 use crate::full_text::table::{Means, TextTable};
+use crate::full_text::triggers::{code, documented, event};
 use crate::plan::{Plan, TablePlan};
 use crate::target::TextFollowers;
 
@@ -65,18 +57,6 @@ fn may_reach(schema: &Schema, table: &Table, sql: &str, name: &str) -> bool {
     })
 }
 
-/// Returns the event for which a trigger fires.
-fn event(sql: &str) -> Option<&'static str> {
-    let tokens = code(sql);
-    let mut words = tokens.iter().skip(3);
-    words.find_map(|token| ["INSERT", "DELETE", "UPDATE"].into_iter().find(|event| token.is_word(sql, event)))
-}
-
-/// Returns the tokens of a statement that are no comments.
-fn code(sql: &str) -> Vec<Token> {
-    tokens(sql).into_iter().filter(|token| !token.is_comment()).collect()
-}
-
 /// Returns the full-text table that a trigger of `table` keeps up to date, if the trigger has the documented form.
 fn follower(connection: &Connection, table: &Table, sql: &str) -> Option<String> {
     let (name, pairs) = documented(sql, &table.name)?;
@@ -109,61 +89,6 @@ fn means_rowid(table: &Table, declaration: &Declaration) -> bool {
     let Content::External { rowid, .. } = &declaration.content else { return false };
     let alias = table.rowid_alias.map(|alias| &*table.columns[alias].name);
     [alias, table.rowid_name()].into_iter().flatten().any(|name| name.eq_ignore_ascii_case(rowid))
-}
-
-/// Returns the full-text table of a trigger of the documented form, and its columns, each with the column of the new row.
-fn documented(sql: &str, table: &str) -> Option<(String, Vec<(String, String)>)> {
-    let tokens = code(sql);
-    let mut rest = &tokens[..];
-    let words = |rest: &mut &[Token], expected: &[&str]| {
-        let (head, tail) = rest.split_at_checked(expected.len())?;
-        *rest = tail;
-        head.iter().zip(expected).all(|(token, word)| token.is_word(sql, word)).then_some(())
-    };
-    let symbol = |rest: &mut &[Token], expected: &str| {
-        let (token, tail) = rest.split_first()?;
-        *rest = tail;
-        token.is_symbol(sql, expected).then_some(())
-    };
-    let name = |rest: &mut &[Token]| {
-        let (token, tail) = rest.split_first()?;
-        *rest = tail;
-        token.name(sql)
-    };
-    words(&mut rest, &["CREATE", "TRIGGER"])?;
-    name(&mut rest)?;
-    words(&mut rest, &["AFTER", "INSERT", "ON"])?;
-    name(&mut rest).filter(|name| name.eq_ignore_ascii_case(table))?;
-    if rest.first()?.is_word(sql, "FOR") {
-        words(&mut rest, &["FOR", "EACH", "ROW"])?;
-    }
-    words(&mut rest, &["BEGIN", "INSERT", "INTO"])?;
-    let full_text = name(&mut rest)?;
-    let mut columns = Vec::new();
-    symbol(&mut rest, "(")?;
-    loop {
-        columns.push(name(&mut rest)?);
-        if rest.first()?.is_symbol(sql, ")") {
-            break;
-        }
-        symbol(&mut rest, ",")?;
-    }
-    symbol(&mut rest, ")")?;
-    words(&mut rest, &["VALUES"])?;
-    symbol(&mut rest, "(")?;
-    let mut pairs = Vec::new();
-    for (number, column) in columns.into_iter().enumerate() {
-        if number > 0 {
-            symbol(&mut rest, ",")?;
-        }
-        words(&mut rest, &["NEW"])?;
-        symbol(&mut rest, ".")?;
-        pairs.push((column, name(&mut rest)?));
-    }
-    symbol(&mut rest, ")")?;
-    symbol(&mut rest, ";")?;
-    words(&mut rest, &["END"])?;
-    rest.is_empty().then_some((full_text, pairs))
 }
 
 impl Transaction<'_> {

@@ -5,7 +5,7 @@
 //!           │                                                     │ pages
 //!           ├── B-trees of other tables ──────────────────────────┼──> copy          all pages rewritten
 //!           │                                                     │ rows
-//!           └── full-text tables ── rebuilt by SQLite ────────────┴──> copy          from the new rows
+//!           └── full-text tables ── made again ───────────────────┴──> copy          from the new rows
 //! ```
 //!
 //! * The temporary database has only the masked tables with their indexes, and no unmasked values of masked columns.
