@@ -240,7 +240,7 @@ def test_tasks_and_batches_may_order_the_columns_differently(tmp_path: Path) -> 
             assert content(db) == content(tmp_path / "one.db")
 
 
-def test_a_table_without_rows_has_the_columns_of_the_argument_types(tmp_path: Path) -> None:
+def test_a_table_without_rows_has_the_columns_given_as_types_and_is_an_error_without_them(tmp_path: Path) -> None:
     job = Job(tmp_path / "t.db", "t", types={"id": "INTEGER", "x": "TEXT"}, primary_key="id")
     job.begin()
     job.commit([])

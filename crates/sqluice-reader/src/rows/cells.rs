@@ -17,7 +17,7 @@ use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Spans, Value, 
 use sqluice_core::error::Error;
 use sqluice_core::source::{BadRow, BadText, Refused, RefusedRow, Sink};
 
-/// The kinds of values, as bits of a mask.
+// The kinds of values, as bits of a mask.
 pub(super) const NULL: u8 = 1;
 pub(super) const INT: u8 = 2;
 pub(super) const REAL: u8 = 4;

@@ -17,8 +17,9 @@
 //! Invariant: the reader returns all of the text, or the text up to a fault and then an error with the place of the fault. It never ends early
 //! without an error, and never replaces bytes that can't be decoded.
 //!
-//! Invariant: errors of the reader contain the [`Error`](sqluice_core::error::Error) of this crate, which
-//! [`Error::from_read`](sqluice_core::error::Error::from_read) extracts.
+//! Errors of the reader: a fault in the content is an `io::Error` that contains an [`Error`](sqluice_core::error::Error) with place and hint;
+//! errors of the system are passed on. [`Error::from_read`](sqluice_core::error::Error::from_read) returns the contained error, or `cannot
+//! read PATH` with the error of the system as its cause.
 
 mod ahead;
 #[cfg(feature = "archives")]

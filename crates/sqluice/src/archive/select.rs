@@ -86,9 +86,15 @@ fn any(globs: &[Glob], name: &[u8]) -> bool {
 impl Glob {
     fn new(flag: Setting, text: &str) -> Result<Glob> {
         let trimmed = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
-        if trimmed.is_empty() || trimmed.starts_with('/') {
-            let message = message![flag, format!(" {text:?} can't match: names are relative to the folder")];
-            return Err(Error::usage(message).hint("such as 'build', '*.o' or 'docs/**/*.html'"));
+        let refused = |why: &str| {
+            Error::usage(message![flag, format!(" {text:?} matches no name: {why}")])
+                .hint("a pattern is, for example, 'build', '*.o' or 'docs/**/*.html'")
+        };
+        if text.starts_with('/') {
+            return Err(refused("names in an archive do not begin with /"));
+        }
+        if trimmed.is_empty() {
+            return Err(refused("it is empty"));
         }
         let pattern = Pattern::new(trimmed).map_err(|error| {
             Error::usage(message![

@@ -103,7 +103,7 @@ pub struct RowidRange {
 pub struct LostPageReport {
     /// The page.
     pub page: u32,
-    /// The reason.
+    /// The reason why the page is lost, such as `all its bytes are zeros`.
     pub why: &'static str,
     /// The rowid before the gap, if it is known.
     pub after_rowid: Option<i64>,

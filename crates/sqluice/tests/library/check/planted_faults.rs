@@ -340,7 +340,7 @@ impl File {
 /// Returns the result of `integrity_check`, or the error if SQLite can't open the file.
 fn sqlite_says(path: &std::path::Path) -> String {
     let said = integrity(&Connection::open(path).unwrap());
-    // An unknown collation or function is no fault: an application may have it.
+    // An unknown collation is no fault: an application may define it.
     if said.starts_with("no such collation sequence") { "ok".to_owned() } else { said }
 }
 
