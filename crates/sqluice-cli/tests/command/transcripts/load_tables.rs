@@ -291,13 +291,13 @@ fn notes_about_amounts_percentages_and_quoted_null_markers_name_the_flags_that_r
 fn a_column_that_few_values_make_text_is_reported_with_the_first_of_these_values() {
     let said = "Loaded 5 rows[..]\nt: price TEXT, v TEXT, zip TEXT\n\
                 note: t.price is TEXT, not REAL: \"unknown\" (t.csv:4) is not a number, the only one of 5 values; --type price=REAL makes it REAL\n\
-                note: t.v is TEXT, not REAL: as numbers, not all values would read as they are written, such as \"1.10\" (t.csv:3); --type v=REAL makes it REAL";
+                note: t.v is TEXT, not REAL: as numbers, values such as \"1.10\" (t.csv:3) would be written differently; --type v=REAL makes it REAL";
     let csv = "price,v,zip\n1.5,1.9,01234\n2,1.10,12345\nunknown,1.2,23456\n3.25,1.3,34567\n4,1.4,45678\n";
     load("t.csv").file("t.csv", csv).succeeds().says(said);
     let two = "v,w\n1.9,1.5\n1.10,2.5\n1.2,2.50\n1.3,3.5\n1.4,4.5\n";
     load("t.csv").file("t.csv", two).succeeds().says(
         "Loaded 5 rows[..]\nt: v TEXT, w TEXT\n\
-         note: t.v and t.w are TEXT, not REAL: as numbers, not all values would read as they are written, such as \"1.10\" (t.csv:3); \
+         note: t.v and t.w are TEXT, not REAL: as numbers, values such as \"1.10\" (t.csv:3) would be written differently; \
          --type v=REAL makes the first REAL",
     );
     let report = load("t.csv --json").file("t.csv", csv).succeeds().ran.json();
