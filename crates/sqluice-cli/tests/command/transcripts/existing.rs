@@ -295,7 +295,7 @@ fn an_error_about_used_up_rowids_does_not_mention_a_full_disk() {
     let sql = "CREATE TABLE one (id INTEGER PRIMARY KEY AUTOINCREMENT, a, b); INSERT INTO one VALUES (9223372036854775807, 0, 0)";
     with(sql, "load x.db one.csv --append").fails(
         1,
-        "error: table one has no rowid left: AUTOINCREMENT gives none twice, and it has given the last, 9223372036854775807\n\n\
+        "error: table one has no rowid left: AUTOINCREMENT uses no rowid a second time, and the largest possible one, 9223372036854775807, has been used\n\n\
          hint: [..]",
     );
 }
@@ -404,7 +404,7 @@ fn the_plan_for_an_existing_database_has_its_growth_and_write_paths() {
     with(sql, "load x.db one.csv more.csv --append --dry-run -j 1").succeeds().says("").prints(
         "\
 -- target   x.db (existing)
--- holds    12.3 kB; its journal mode, wal, stays
+-- holds    12.3 kB; its journal mode remains wal
 -- growth   about [..] kB
 -- pages    of 4096 bytes, 2048 at a time
 -- threads  1 and a writer, [..] bytes of buffers

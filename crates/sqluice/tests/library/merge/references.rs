@@ -120,7 +120,10 @@ fn rows_from_before_a_column_was_added_keep_a_default_that_refers_to_nothing() {
     let made = Made::by(&[&script("1"), &script("1")]);
     let message = made.refused(&made.merge().renumber(["p"]).references(["c.p_id=p.id"]));
     assert!(
-        message.contains("table c of") && message.contains("its DEFAULT refers to a renumbered row"),
+        message.contains("table c of")
+            && message.contains(
+                "the DEFAULT of this column, which they show, refers to a row that gets a new number"
+            ),
         "{message}"
     );
 }
