@@ -262,7 +262,7 @@ fn mistakes_in_a_comment_say_where_what_was_expected_and_the_nearest_name() {
         (
             "frist",
             11,
-            "orders has no column `frist`\n\nhint: did you mean first? There are: customer, first, x; a text is written in quotes: 'frist', a function with (): frist()",
+            "orders has no column `frist`\n\nhint: did you mean first? There are: customer, first, x; if it is text, write it in quotes: 'frist'; if it is a function, write frist()",
         ),
         (
             "ref(custmer.id)",
