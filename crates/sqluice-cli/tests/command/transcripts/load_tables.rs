@@ -400,7 +400,7 @@ fn columns_names_those_of_a_file_without_a_header() {
         .file("s.sql", "CREATE TABLE t (x, y)")
         .succeeds()
         .holds("SELECT x, y FROM t", "'2'|'1'\n'4'|'3'");
-    let hint = "hint: of a file without a header, it names all columns";
+    let hint = "hint: if the file has no header, give a name for each of its columns";
     with("--columns x").fails(2, &format!("error: t.csv has 2 columns, and --columns names 1\n\n{hint}"));
     with("--columns x,y,z").fails(2, &format!("error: t.csv has 2 columns, and --columns names 3\n\n{hint}"));
     with("--columns x,X").fails(

@@ -296,7 +296,7 @@ fn settings_of_text_formats_are_refused_for_a_database() {
     let mut delimited = Load::new(shop.at("x.db"), [shop.db()]);
     delimited.format = sqluice::load::FormatOptions::new().header(true);
     let error = delimited.prepare(&Context::default()).err().unwrap().to_string();
-    assert!(error.contains("is about CSV") && error.contains("is a database"), "{error}");
+    assert!(error.contains("is for CSV") && error.contains("is a database"), "{error}");
     let mut dated = Load::new(shop.at("x.db"), [shop.db()]);
     dated.convert =
         sqluice::convert::Convert::all(&[("name".to_owned(), "%Y-%m-%d".to_owned())], &[], &[], &[]);

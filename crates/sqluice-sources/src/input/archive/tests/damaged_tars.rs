@@ -97,7 +97,10 @@ fn malformed_properties_are_errors() {
 fn global_properties_with_a_name_or_a_size_are_an_error() {
     for property in ["path", "size", "GNU.sparse.major"] {
         let packed = tar(&[pax(b'g', &[("comment", b"1"), (property, b"1")]), file("a", b"1")]);
-        assert!(error(&packed).contains("for all files"), "{property}");
+        assert!(
+            error(&packed).contains("give all files one name or one size, or make all files sparse"),
+            "{property}"
+        );
     }
 }
 
