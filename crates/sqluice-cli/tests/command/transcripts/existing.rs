@@ -321,7 +321,10 @@ fn flags_that_describe_a_new_table_are_refused_for_an_existing_one() {
         ("--pk a --without-rowid", "--primary-key is for new tables, and x.db has table one"),
         ("--index a", "--index is for new tables, and x.db has table one"),
         ("--unique a", "--unique is for new tables, and x.db has table one"),
-        ("--type a=TEXT", "--type gives column a a type, and the existing table has one for it"),
+        (
+            "--type a=TEXT",
+            "--type can't change the type of column a: the existing table has this column already",
+        ),
         ("--page-size 8KiB", "x.db exists, and has its own page size"),
     ] {
         with(ONE, &format!("load x.db one.csv --append {flags}"))

@@ -207,7 +207,7 @@ fn rows_of_a_table_follow_from_those_of_its_parent() {
         &files,
         "generate x.db s.sql -n customer=3x",
         2,
-        "error: the row count of customer is missing\n\nhint: no FOREIGN KEY of customer names a table whose rows are known: --rows customer=1M",
+        "error: the row count of customer is missing\n\nhint: the factor of customer needs a FOREIGN KEY to a table whose row count is known; or give a row count: --rows customer=1M",
     );
 }
 

@@ -301,7 +301,7 @@ fn settings_of_text_formats_are_refused_for_a_database() {
     dated.convert =
         sqluice::convert::Convert::all(&[("name".to_owned(), "%Y-%m-%d".to_owned())], &[], &[], &[]);
     let error = dated.prepare(&Context::default()).err().unwrap().to_string();
-    assert!(error.contains("converts text"), "{error}");
+    assert!(error.contains("is for text formats, such as CSV and JSON, and"), "{error}");
 }
 
 #[test]

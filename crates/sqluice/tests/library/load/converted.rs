@@ -281,7 +281,7 @@ fn strings_of_json_are_dates_and_booleans_but_its_numbers_are_its_own() {
         (
             "{\"d\": \"3,5\"}\n",
             comma("d"),
-            "`decimal_comma` converts text, and t.ndjson (NDJSON) stores numbers as numbers",
+            "`decimal_comma` is for formats that write numbers as text, and t.ndjson (NDJSON) has a type for numbers",
         ),
     ] {
         let home = Home::new();
