@@ -95,7 +95,7 @@ def test_a_selection_that_breaks_a_view_is_refused_unless_forced(shop: Path, tmp
     target = tmp_path / "copy.db"
     with pytest.raises(sqluice.UsageError, match="would break view sale") as raised:
         sqluice.copy(shop, target, exclude_tables="customer")
-    assert raised.value.hint == "leave these out, too, or copy all the same (force=True)"
+    assert raised.value.hint == "leave these out, too, or copy anyway: force=True"
     assert not target.exists()
     report = sqluice.copy(shop, target, exclude_tables=["customer"], force=True)
     assert report.left_out == ("table customer",)

@@ -113,7 +113,7 @@ def test_arguments_decide_if_a_column_follows_renumbered_keys(tmp_path: Path) ->
     for path in (one, two):
         with closing(sqlite3.connect(path)) as db:
             db.executescript("CREATE TABLE places (id INTEGER PRIMARY KEY); CREATE TABLE visits (place_id INT); INSERT INTO places VALUES (1); INSERT INTO visits VALUES (1)")
-    with pytest.raises(sqluice.UsageError, match="columns seem to refer to it") as raised:
+    with pytest.raises(sqluice.UsageError, match="these columns seem to refer to it") as raised:
         sqluice.merge(target, [one, two], renumber="places")
     assert raised.value.hint == 'say for each column if it is a reference: reference="visits.place_id=places.id" or no_reference="visits.place_id"'
     assert sqluice.merge(target, [one, two], renumber="places", reference="visits.place_id=places.id").tables[1].following == ("place_id",)

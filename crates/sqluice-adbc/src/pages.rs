@@ -40,11 +40,11 @@ const PIECE_ROWS: usize = 8 * ROWS_MAX;
 /// The maximum number of pieces that wait to be encoded.
 const PIECES_MAX: usize = 32;
 
-/// The maximum number of bytes of texts and blobs that a thread copies at a time, unless a single row has more.
-const COPIED_BYTES_MAX: usize = 1 << 30;
-
-/// SQLite's limit for the bytes of a text or blob.
+/// SQLite's limit for the bytes of a text, a blob or a row.
 const VALUE_BYTES_MAX: usize = 1_000_000_000;
+
+/// The maximum number of bytes of texts and blobs that a thread copies at a time. Only a single row can have more, and is then refused.
+const COPIED_BYTES_MAX: usize = VALUE_BYTES_MAX;
 
 /// The rows of a stream. The first batches were read ahead, to know if there are at least [`ROWS_MIN`] rows.
 pub(crate) struct Rows {
@@ -257,7 +257,9 @@ impl Piece {
             return self.give(&rows.slice(half, rows.num_rows() - half), columns, sink);
         }
         if bytes > VALUE_BYTES_MAX {
-            return Err(self.failed(error(Status::InvalidData, "string or blob too big")));
+            let message =
+                format!("string or blob too big: SQLite stores at most {VALUE_BYTES_MAX} bytes in a row");
+            return Err(self.failed(error(Status::InvalidData, message)));
         }
         for (number, (array, cells)) in rows.columns().iter().zip(&mut *columns).enumerate() {
             cells.clear();

@@ -60,7 +60,8 @@ impl Shared {
             let message = format!(
                 "{file} is already open in this process through another SQLite, such as that of the module sqlite3"
             );
-            let why = "when that connection is closed, the locks of this one are released, and rows could be lost: close it first";
+            let why = "close that connection first: if it were closed later, the operating system would release the locks of this \
+                       connection, too, and rows could be lost";
             return Err(error(Status::InvalidState, format!("{message}; {why}")));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE

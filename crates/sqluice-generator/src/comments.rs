@@ -129,7 +129,7 @@ pub(crate) fn comments(sql: &str) -> Result<Comments<'_>, Fault> {
                         format!("a second gen: comment for column {column} of {table}"),
                     )
                     .hint(
-                        "a comment belongs to the last column that began before it; each column takes one",
+                        "a gen: comment belongs to the last column that began before it, and a column may have only one",
                     ));
                 }
                 let key = (table.to_ascii_lowercase(), column.to_ascii_lowercase());

@@ -84,12 +84,12 @@ impl<'a> Names<'a> {
     pub(crate) fn column(&self, table: usize, name: &str, at: usize) -> Result<usize, Fault> {
         let Some(declared) = self.tables.get(table) else {
             return Err(Fault::new(at, format!("unknown column `{name}`"))
-                .hint(format!("a text is written in quotes: '{name}'")));
+                .hint(format!("if it is text, write it in quotes: '{name}'")));
         };
         declared.column(name).ok_or_else(|| {
             let names = declared.columns.iter().map(|column| &column.name[..]);
             Fault::new(at, format!("{} has no column `{name}`", declared.name)).hint(format!(
-                "{}; a text is written in quotes: '{name}', a function with (): {name}()",
+                "{}; if it is text, write it in quotes: '{name}'; if it is a function, write {name}()",
                 similar::hint(name, names)
             ))
         })

@@ -77,7 +77,8 @@ impl TableSpec {
             let generator = names.make(number, index, expr.at.start)?;
             if *not_null && generator.nullable() && table.rowid_alias != Some(index) {
                 let message = format!("{name} of {} is NOT NULL, and {expr} may be NULL", table.name);
-                return Err(Fault::new(expr.at.start, message).hint("drop the NOT NULL, or the NULLs"));
+                return Err(Fault::new(expr.at.start, message)
+                    .hint("remove NOT NULL from the column, or write an expression that is never NULL"));
             }
             let (name, expression) = (name.clone(), expr.to_string());
             Ok(ColumnSpec { name, expression, origin, generator: Some(generator) })

@@ -253,9 +253,9 @@ fn other_kind(value: &Value<'_>, kind: Kind) -> Error {
         Kind::Text => message![Setting::Mixed.to("null"), " writes NULL instead"],
         _ => message![
             Setting::Mixed.to("text"),
-            " makes text of the column, ",
+            " writes the whole column as text, ",
             Setting::Mixed.to("null"),
-            " writes NULL instead"
+            " writes NULL instead of such values"
         ],
     })
 }

@@ -206,10 +206,15 @@ impl Generate {
             return Ok(self.clone());
         }
         if self.write.foreign_keys == Some(true) {
-            return Err(Error::usage("rows of a share may refer to rows of other shares").hint(message![
+            let message = message![
+                "a share can't be checked with ",
+                Setting::ForeignKeys,
+                ": its rows may refer to rows of other shares"
+            ];
+            return Err(Error::usage(message).hint(message![
                 "leave ",
                 Setting::ForeignKeys,
-                " out, and check when all shares are together: PRAGMA foreign_key_check"
+                " out, and run PRAGMA foreign_key_check on the database of all shares"
             ]));
         }
         if self.write.if_exists != IfExists::Fail {
@@ -245,7 +250,7 @@ impl Generate {
             let table = &schema.tables[one.table];
             let constraint = one.constraint.in_words(table);
             let why = match unkept.contains(&one) {
-                true => "no rows were found that keep it",
+                true => "no rows were found that satisfy it",
                 false => "the key that it refers to is left out",
             };
             let note = format!("{} is made without {constraint}: {why}", table.name);
@@ -448,7 +453,7 @@ impl Generate {
             let factor = tables.iter().any(|table| table.name == *name && factor(table).is_some());
             return Err(Error::usage(format!("the row count of {name} is missing")).hint(if factor {
                 message![
-                    format!("no FOREIGN KEY of {name} names a table whose rows are known: "),
+                    format!("the factor of {name} needs a FOREIGN KEY to a table whose row count is known; or give a row count: "),
                     Setting::Rows.to(format!("{name}=1M"))
                 ]
             } else {

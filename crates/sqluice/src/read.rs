@@ -182,7 +182,7 @@ impl Read {
         let (state, words) = basis.split_once(' ').unwrap_or((basis, ""));
         if snapshot.state()? != state {
             return Err(Error::input(format!(
-                "{} has changed since `basis` was taken",
+                "{} has changed since the read of its parts began (since `basis` was taken)",
                 self.source.display()
             ))
             .hint("take a new basis and read all parts again, or read a copy of the database"));

@@ -93,7 +93,7 @@ fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]
     let flag = terms::flag(Setting::Type, Some(&format!("{first}={near}")));
     let (are, them) = if others.is_empty() { ("is", "it") } else { ("are", "the first") };
     format!(
-        "note: {} {are} TEXT, not {near}: as numbers, not all values would read as they are written, such as {:?}{place}; {flag} makes \
+        "note: {} {are} TEXT, not {near}: as numbers, values such as {:?}{place} would be written differently; {flag} makes \
          {them} {near}",
         listed(&names),
         missed.value
@@ -159,7 +159,7 @@ fn keeps_nulls(table: &str, column: &str, nulls: &NullMarkers) -> String {
     };
     let remedy = match nulls.readable {
         true => format!("{} reads NULL", null_flags(nulls).join(" ")),
-        false => "null without quotes is NULL".to_owned(),
+        false => "only a null without quotes in the file is NULL".to_owned(),
     };
     format!("note: {table}.{column}{is_text} keeps {which}, as text; {remedy}")
 }

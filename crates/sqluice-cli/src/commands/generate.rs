@@ -193,11 +193,13 @@ fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
         Some(extra) => {
             let by = if is_like { "--like" } else { "--preset" };
             let reason = match (discards, has_schema) {
-                (true, true) => format!("with --discard no database is named, and with {by} no schema file"),
-                (true, false) => "with --discard no database is named, only a schema file".to_owned(),
-                (false, _) => format!("with {by} no schema file is named, only a database"),
+                (true, true) => format!(
+                    "--discard makes no database, and {by} takes the place of the schema file: name no file"
+                ),
+                (true, false) => "--discard makes no database: name only the schema file".to_owned(),
+                (false, _) => format!("{by} takes the place of the schema file: name only the database"),
             };
-            Err(Error::usage(format!("{} is one file too many", extra.display())).hint(reason))
+            Err(Error::usage(format!("unexpected argument {}", extra.display())).hint(reason))
         }
     }
 }

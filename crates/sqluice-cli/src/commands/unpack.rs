@@ -40,9 +40,9 @@ pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::
     let message = format!("{} of the archive could not be restored", counted(report.refused, "row"));
     let error = Error::input(message);
     Err(match report.existing {
-        0 => error.hint("the rest was; see above"),
+        0 => error.hint("the other rows were restored; the refused rows are listed above"),
         _ => error.hint(message![
-            "the rest was; see above; ",
+            "the other rows were restored; the refused rows are listed above; ",
             Setting::Overwrite,
             " replaces existing files and links"
         ]),

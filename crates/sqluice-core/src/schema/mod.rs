@@ -246,8 +246,10 @@ impl Schema {
         for table in schema.tables.iter().filter(|_| may_fill) {
             let any = format!("SELECT EXISTS (SELECT 1 FROM {})", quoted(&table.name));
             if connection.query_row(&any, [], |row| row.get(0)).map_err(catalogue)? {
-                let message =
-                    format!("a schema file only declares, and this one puts rows into {}", table.name);
+                let message = format!(
+                    "a schema file may only have declarations, but this one puts rows into {}",
+                    table.name
+                );
                 return Err(Error::input(message)
                     .at(schema.place_of_table(&table.name))
                     .hint("write CREATE TABLE with columns, not with AS SELECT"));
@@ -701,9 +703,9 @@ fn explain(sql: &str, file: &Path, error: rusqlite::Error, denied: Option<String
         None => Place::file(file),
     };
     if let Some(what) = denied {
-        return Error::input(format!("a schema file only declares, and this one {what}"))
+        return Error::input(format!("a schema file may only have declarations, but this one {what}"))
             .at(statement())
-            .hint("keep the CREATE statements, drop the rest");
+            .hint("keep only the CREATE statements in the file");
     }
     match error {
         rusqlite::Error::SqlInputError { msg, sql: rest, offset, .. } => {

@@ -125,7 +125,7 @@ pub trait Sink {
     /// If the row can't be stored, or the run is over.
     fn record(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
         let _ = (rowid, record);
-        Err(Error::usage("this sink takes no records"))
+        Err(Error::usage("this sink takes only batches of rows: it does not implement Sink::record"))
     }
 
     /// Returns `true` if the sink wants the lines of rows: see [`Sink::lines`].

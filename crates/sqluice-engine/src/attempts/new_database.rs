@@ -115,8 +115,8 @@ fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Wr
 fn nowhere(plan: &Plan) -> Error {
     let by_sqlite = plan.tables.iter().find(|table| table.write_path == WritePath::Sqlite);
     let why = by_sqlite.map_or("a constraint or an index", |table| table.why.as_str());
-    Error::usage(format!("without a target, there is no database for the work that SQLite must do: {why}"))
-        .hint("name a target, or leave this object out of the schema")
+    Error::usage(format!("SQLite must do a part of the work, and needs a target database for it: {why}"))
+        .hint("name a target, or leave out of the schema what needs SQLite")
 }
 
 /// Divides the jobs into those whose rows are written as pages, and those whose rows SQLite inserts. The second kind gets a source without

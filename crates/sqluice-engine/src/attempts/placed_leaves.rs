@@ -49,7 +49,7 @@ impl PlacedRanges {
             let LeafRange { first_page, pages, checksum: of_range, .. } = reader.range;
             if first_page != geometry.skip_lock_page(last_page + 1) || pages == 0 {
                 return Err(Error::input(format!(
-                    "the pages of leaf list {} do not follow those of the list before",
+                    "the pages of {} do not continue those of the file before it: name the lists of all processes, in their order",
                     list.display()
                 )));
             }

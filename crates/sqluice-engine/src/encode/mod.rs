@@ -683,7 +683,7 @@ fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) ->
     let loss = loss?;
     Some(move |column: &str| {
         let what = match loss {
-            Loss::Nul => "would lose what follows the NUL".to_owned(),
+            Loss::Nul => "would lose the characters after its NUL character (byte 0)".to_owned(),
             Loss::Overflow => "is beyond the largest float, and would become infinity".to_owned(),
             Loss::Underflow => "is below the smallest float, and would become 0".to_owned(),
             Loss::BeyondInt64 => "has more than 64 bits, and would become a float".to_owned(),

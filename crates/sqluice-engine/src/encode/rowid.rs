@@ -216,18 +216,19 @@ pub(crate) fn no_rowids_left(table: &str) -> Error {
 
 /// Returns the error for rows that do not follow the existing rows.
 pub(crate) fn not_after_last(name: &str, last: i64, rowid: i64) -> Error {
-    Error::input(format!("{name} = {rowid} is not greater than {last}, the last in the table"))
+    Error::input(format!("{name} = {rowid} is not greater than {last}, the largest in the table"))
+        .hint(format!("rows must be in ascending order of {name}, and above those of the table"))
         .refuting(Assumption::RowOrder)
 }
 
 /// Returns the error for rows that do not arrive in the order of their rowids.
 pub(crate) fn out_of_order(name: &str, last: i64, rowid: i64) -> Error {
     if last == rowid {
-        return Error::input(format!("{name} = {rowid} twice"))
+        return Error::input(format!("{name} = {rowid} is in two rows"))
             .hint("an INTEGER PRIMARY KEY holds each number once: remove one of the rows, or declare it a plain INTEGER")
             .refuting(Assumption::RowOrder);
     }
-    Error::input(format!("{name} = {rowid} follows {last}"))
+    Error::input(format!("{name} = {rowid} comes after {last}, which is larger"))
         .hint("rows must be in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER")
         .refuting(Assumption::RowOrder)
 }

@@ -197,7 +197,7 @@ impl Existing {
     fn descriptor(&self) -> Result<&File> {
         let by_sqlite = || {
             Error::target(format!(
-                "{} can't be read on all cores: the connection is the caller's, and only SQLite may read its file",
+                "{} can't be read on all cores: your program has it open through a connection of its own, and then only SQLite may read the file",
                 self.name.display()
             ))
         };

@@ -78,5 +78,8 @@ fn cannot(name: &str, error: rusqlite::Error) -> Error {
 }
 
 fn differs(name: &str, what: &str) -> Error {
-    Error::target(format!("SQLite finds something else in {name} than was written")).because(what.to_owned())
+    Error::target(format!(
+        "the check after writing failed: SQLite does not find in {name} what was written there"
+    ))
+    .because(what.to_owned())
 }

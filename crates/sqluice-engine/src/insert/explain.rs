@@ -12,7 +12,7 @@
 //!
 //! In both cases the refused row is then inserted alone, which gives the message. The caller rolls back these inserts.
 
-use rusqlite::{Connection, Statement, ffi};
+use rusqlite::{Connection, ErrorCode, Statement, ffi};
 use sqluice_core::batch::describe;
 use sqluice_core::error::Error;
 use sqluice_core::rows::Rows;
@@ -37,8 +37,15 @@ pub(super) struct Failure<'a> {
 impl Failure<'_> {
     pub(super) fn explain(&self, error: rusqlite::Error) -> Error {
         if self.connection.is_autocommit() {
-            let hint = "a trigger of the table does ROLLBACK, which ends a load: let it ABORT";
-            return self.somewhere(&said(error)).hint(hint);
+            // SQLite also ends a transaction after some other errors, such as a full disk.
+            let by_rollback = error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation);
+            let failed = self.somewhere(&said(error));
+            return match by_rollback {
+                true => failed.hint(
+                    "RAISE(ROLLBACK) in a trigger, or ON CONFLICT ROLLBACK, has ended the transaction of the load: use ABORT there",
+                ),
+                false => failed,
+            };
         }
         if self.statements.rows_cure && is_of_foreign_key(&error) {
             return self.somewhere(&said(error));

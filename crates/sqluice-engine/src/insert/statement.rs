@@ -192,7 +192,7 @@ pub(super) fn cannot_insert(connection: &Connection, table: &Table, error: rusql
     }
     let (name, last) = (&table.name, i64::MAX);
     Error::target(format!(
-        "table {name} has no rowid left: AUTOINCREMENT gives none twice, and it has given the last, {last}"
+        "table {name} has no rowid left: AUTOINCREMENT uses no rowid a second time, and the largest possible one, {last}, has been used"
     ))
     .hint(
         "bring rows with rowids of their own, or set the table's row in sqlite_sequence to its largest rowid",

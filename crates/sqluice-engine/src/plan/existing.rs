@@ -123,7 +123,7 @@ impl Plan {
             for name in &table.full_text_behind {
                 let table = &table.name;
                 let note = format!(
-                    "full-text table {name} stays behind: no trigger gives it the new rows of {table}"
+                    "full-text table {name} does not get the new rows of {table}: no trigger inserts them"
                 );
                 self.notes.push(note.into());
             }

@@ -279,7 +279,7 @@ impl Plan {
         let falls =
             self.on_conflict != OnConflict::Abort && declared.indexes.iter().any(|index| index.unique);
         if in_sequence && falls {
-            let why = "what NULL means for a rowid depends on which rows stay";
+            let why = "the number that a row with NULL as its rowid gets depends on which rows before it are left out";
             match self.existing {
                 None => table.leave_to_sqlite(why),
                 Some(_) => table.insert(declared, why),

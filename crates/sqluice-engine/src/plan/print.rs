@@ -51,7 +51,7 @@ impl Action {
 impl ExistingPlan {
     fn write(&self, f: &mut fmt::Formatter<'_>, page_bytes: usize) -> fmt::Result {
         let bytes = Bytes(u64::from(self.pages) * page_bytes as u64);
-        writeln!(f, "-- holds    {bytes:.1}; its journal mode, {}, stays", self.journal_mode)?;
+        writeln!(f, "-- holds    {bytes:.1}; its journal mode remains {}", self.journal_mode)?;
         match &self.no_pages {
             Some(why) => writeln!(f, "-- pages    can't be written into it: {}", in_line(why)),
             None => Ok(()),

@@ -73,7 +73,7 @@ fn orphans(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite:
     let parent = key(connection, table, first)?.parent;
     if schema.table(&parent).is_none() {
         let message = format!("table {} references {parent}, which the schema does not declare", table.name);
-        let hint = format!("declare {parent}, or take the foreign key off: {count} rows have no parent");
+        let hint = format!("declare {parent}, or remove the FOREIGN KEY: {count} rows have no parent");
         return Ok(Some(Error::input(message).hint(hint)));
     }
     let described = found.iter().map(|&(rowid, id)| describe(connection, schema, table, rowid, id));
@@ -133,7 +133,9 @@ fn describe(
         let of_key = values(row, rows.columns.len(), &key.from)?;
         Ok(format!("row {}: {} has no row for {of_key}", rows.describe(row, 0)?, key.parent))
     });
-    Ok(described.optional()?.unwrap_or_else(|| format!("some row: {} has no row for it", key.parent)))
+    Ok(described.optional()?.unwrap_or_else(|| {
+        format!("a row that could not be found again: {} has no row with its key", key.parent)
+    }))
 }
 
 /// Returns SQL that is true for rows without a parent.

@@ -329,13 +329,13 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let header = self.common.header;
         match header.write_version {
             1 | 2 => {}
-            0 => self.remark("the write version is 0, which SQLite takes as 1".to_owned()),
+            0 => self.remark("the write version in the header is 0, and SQLite treats it like 1".to_owned()),
             other => self
                 .remark(format!("the write version is {other}: SQLite reads it, and does not write to it")),
         }
         match header.read_version {
             1 | 2 => {}
-            0 => self.remark("the read version is 0, which SQLite takes as 1".to_owned()),
+            0 => self.remark("the read version in the header is 0, and SQLite treats it like 1".to_owned()),
             other => self.problem(Some(1), format!("the read version is {other}")),
         }
         if header.schema_format > 4 {

@@ -77,7 +77,10 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let depth = self.subtree(&mut Walk::new(true, Content::Schema(&mut keep)), PageInTree::root(1))?;
         self.tree().depth = depth.unwrap_or(0);
         if wrong > 0 {
-            self.problem(None, format!("{wrong} rows are not (type, name, table, root page, statement)"));
+            let rows = if wrong == 1 { "row does" } else { "rows do" };
+            let what =
+                format!("{wrong} {rows} not have valid values of type, name, tbl_name, rootpage and sql");
+            self.problem(None, what);
         }
         for row in &rows {
             if let Some(what) = row.fault() {

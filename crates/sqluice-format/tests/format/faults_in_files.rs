@@ -113,7 +113,8 @@ fn rows_of_the_schema_table_that_sqlite_would_not_write_are_reported() {
         problems(&check_bytes(&bytes)).lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let sql = text("CREATE x");
-    let no_row = ["sqlite_schema: 1 rows are not (type, name, table, root page, statement)"];
+    let no_row =
+        ["sqlite_schema: 1 row does not have valid values of type, name, tbl_name, rootpage and sql"];
     assert_eq!(check(&[text("view"), text("v"), text("v"), Value::Int(0)]), no_row);
     assert_eq!(check(&[text("view"), text("v"), text("v"), Value::Int(0), sql, sql]), no_row);
     assert_eq!(check(&[text("view"), text("v"), text("v"), text("0"), sql]), no_row);
@@ -239,9 +240,9 @@ fn unusual_header_fields_that_sqlite_accepts_are_remarks() {
     let sound = File::plain();
     let reserved = "bytes 72 to 91 of the header, which are reserved, are not all zero";
     for (at, to, what) in [
-        (18, 0, "the write version is 0, which SQLite takes as 1"),
+        (18, 0, "the write version in the header is 0, and SQLite treats it like 1"),
         (18, 3, "the write version is 3: SQLite reads it, and does not write to it"),
-        (19, 0, "the read version is 0, which SQLite takes as 1"),
+        (19, 0, "the read version in the header is 0, and SQLite treats it like 1"),
         (47, 0, "the schema format is 0, not 1 to 4: SQLite takes it as 1"),
         (59, 0, "the text encoding is 0, not 1 to 3: SQLite takes it as UTF-8"),
         (59, 4, "the text encoding is 4, not 1 to 3: SQLite takes it as UTF-8"),

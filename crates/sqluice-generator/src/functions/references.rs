@@ -309,7 +309,7 @@ fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
             RowCounts::of(given, outside).map(Which::Rows).ok_or_else(|| {
                 arguments.fault(
                     at,
-                    "rows() takes row counts with weights, of which one must be above 0; p must be from 0 to 1",
+                    "rows() takes row counts with weights, of which one must be above 0; the third argument of ref() must be from 0 to 1",
                 )
             })
         }

@@ -78,7 +78,7 @@ impl Tree {
         let levels = levels.ok_or_else(|| {
             arguments.fault(
                 arguments.place(1),
-                "each argument of tree() must be a level, rows(n: weight, ...): weight or repeated(levels, rows(...)): weight; p must be from 0 to 1",
+                "each argument of tree() must be a level, rows(n: weight, ...): weight or repeated(levels, rows(...)): weight; the third argument of ref() must be from 0 to 1",
             )
         })?;
         Ok(Tree { outside, levels, ends: Mutex::new(None) })

@@ -178,7 +178,7 @@ impl Connection {
                 // A longer message with this first byte is a row that begins with a long value.
                 [0xfe, ref rest @ ..] if rest.len() < 8 => match *rest {
                     [_, _, low, high] if u16::from_le_bytes([low, high]) & MORE_RESULTS != 0 => {
-                        Err(Fault::Malformed("a second result"))
+                        Err(Fault::Malformed("two results of one query"))
                     }
                     _ => Ok(None),
                 },
@@ -274,9 +274,9 @@ pub(super) fn failure(fault: Fault, doing: &str) -> Error {
             let told = Error::input(format!("{doing}: {}", error.message())).because(error);
             hint.into_iter().fold(told, Error::hint)
         }
-        Fault::Malformed(what) => {
-            Error::input(format!("{doing}: the exchange with the server breaks the protocol: {what}"))
-        }
+        Fault::Malformed(what) => Error::input(format!(
+            "{doing}: the server's answer does not follow the protocol of MySQL: {what}"
+        )),
         Fault::Server(error) => {
             Error::input(format!("{doing}: {} (error {} of the server)", error.text, error.code))
         }

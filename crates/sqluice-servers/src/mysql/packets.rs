@@ -35,7 +35,7 @@ const MESSAGE_BYTES_MAX: usize = (1 << 30) + (1 << 24);
 pub(super) enum Fault {
     /// The connection ended, the server was silent for too long, or the run was asked to stop.
     Socket(Error),
-    /// The exchange broke the rules of the protocol. The text completes "the exchange with the server breaks the protocol: ".
+    /// The server broke the rules of the protocol. The text completes "the server's answer does not follow the protocol of MySQL: ".
     Malformed(&'static str),
     /// The server reported an error.
     Server(ServerError),

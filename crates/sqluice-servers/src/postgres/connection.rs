@@ -196,12 +196,9 @@ impl Connection {
                     frontend::password_message(hash.as_bytes(), &mut answer).map_err(malformed)?;
                 }
                 Message::AuthenticationSasl(body) => {
-                    let known = body.mechanisms().any(|mechanism| Ok(mechanism == sasl::SCRAM_SHA_256));
-                    if !known.map_err(malformed)? {
-                        return Err(Error::input(
-                            "the server asks for an authentication method that is not supported",
-                        )
-                        .into());
+                    let mechanisms: Vec<&str> = body.mechanisms().collect().map_err(malformed)?;
+                    if !mechanisms.contains(&sasl::SCRAM_SHA_256) {
+                        return Err(unsupported(&format!("SASL ({})", mechanisms.join(", "))).into());
                     }
                     let password = self.password()?;
                     let binding = sasl::ChannelBinding::unsupported();
@@ -220,16 +217,10 @@ impl Connection {
                     begun.finish(body.data()).map_err(malformed)?;
                     proved = true;
                 }
-                Message::AuthenticationKerberosV5
-                | Message::AuthenticationGss
-                | Message::AuthenticationSspi
-                | Message::AuthenticationScmCredential => {
-                    return Err(Error::input(
-                        "the server asks for an authentication method that is not supported",
-                    )
-                    .hint("use a password: md5 or scram-sha-256 in pg_hba.conf of the server")
-                    .into());
-                }
+                Message::AuthenticationKerberosV5 => return Err(unsupported("Kerberos V5").into()),
+                Message::AuthenticationGss => return Err(unsupported("GSSAPI").into()),
+                Message::AuthenticationSspi => return Err(unsupported("SSPI").into()),
+                Message::AuthenticationScmCredential => return Err(unsupported("SCM credentials").into()),
                 Message::ParameterStatus(body) => {
                     let value = body.value().map_err(malformed)?;
                     if body.name().map_err(malformed)? == "server_version" {
@@ -495,6 +486,14 @@ fn version(text: &str) -> u32 {
     let mut part = || parts.next().and_then(|part| part.parse::<u32>().ok()).unwrap_or(0).min(9999);
     let major = part();
     if major >= 10 { major * 10_000 + part() } else { major * 10_000 + part() * 100 + part() }
+}
+
+/// Returns the error for a login by `method`, which this client lacks.
+fn unsupported(method: &str) -> Error {
+    Error::input(format!(
+        "the server asks for the authentication method {method}, which sqluice does not support"
+    ))
+    .hint("use a password: md5 or scram-sha-256 in pg_hba.conf of the server")
 }
 
 fn malformed(error: std::io::Error) -> Error {

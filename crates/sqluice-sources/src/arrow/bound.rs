@@ -37,11 +37,11 @@ impl MemoryBound {
 
 fn too_much(what: &str, bytes: u64, bound: u64, memory_bytes: u64) -> Error {
     let message = format!(
-        "{what} would take at least {:.1} of memory, more than the {:.1} they may",
+        "{what} would take at least {:.1} of memory, and the limit is {:.1}",
         Bytes(bytes),
         Bytes(bound)
     );
     let needed = format!("{}MiB", memory_bytes.div_ceil(1 << 20));
     Error::input(message)
-        .hint(message!["give it more, if that is as it should be: ", Setting::Memory.to(needed)])
+        .hint(message!["if the data is not damaged, allow more memory: ", Setting::Memory.to(needed)])
 }

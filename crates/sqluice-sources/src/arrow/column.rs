@@ -402,7 +402,7 @@ fn unsigned<'a>(
     let int = |(row, at): (usize, &Option<usize>)| {
         i64::try_from(value(at)).map_err(|_| Fault {
             row,
-            message: format!("{} is beyond 64 bits with a sign", value(at)),
+            message: format!("{} is above {}, the largest integer of SQLite", value(at), i64::MAX),
             hint: Some(message![Setting::Type.to("COLUMN=TEXT"), " keeps all its digits"]),
         })
     };
@@ -492,7 +492,7 @@ fn copied<'a, 'v>(
 /// Creates the span of a row's value in the bytes of a batch.
 fn span(row: usize, bytes: Range<usize>) -> Result<Span, Fault> {
     if u32::try_from(bytes.end).is_err() {
-        let message = "the values of about a thousand rows, up to this one, have more than 4 GiB".to_owned();
+        let message = "the values of this column in about a thousand rows, up to this one, have more than 4 GiB together, which is too much".to_owned();
         return Err(Fault::new(row, message));
     }
     Ok(Span { start: bytes.start as u32, len: bytes.len() as u32 })
@@ -539,7 +539,7 @@ fn decimals<'a>(
     let text = |at: usize| integer(array, at).unwrap_or_default();
     let overlong = places.iter().position(|at| at.is_some_and(|at| !has_declared_digits(array, at)));
     if let Some((row, at)) = overlong.and_then(|row| Some((row, places[row]?))) {
-        let message = format!("{} is beyond its type, {}", text(at), array.data_type());
+        let message = format!("{} has more digits than its type, {}, allows", text(at), array.data_type());
         let hint = message![Setting::Decimal.to("text"), " keeps all its digits"];
         return Err(Fault { row, message, hint: Some(hint) }.into());
     }

@@ -40,6 +40,6 @@ pub(crate) fn read_damaged<T, E: Into<BoxedError>>(
     IN_READER.set(outer);
     match read {
         Ok(read) => read.map_err(Into::into),
-        Err(_) => Err("its reader failed over its content".into()),
+        Err(_) => Err("the reader of the format crashed on this data".into()),
     }
 }

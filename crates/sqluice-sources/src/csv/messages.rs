@@ -93,7 +93,7 @@ impl Malformed {
             What::AfterQuote { .. } | What::Unterminated if is_sound_as_text(options, text, fields) => {
                 message![
                     Setting::Quote.to("none"),
-                    " takes quotes for characters like any other; ",
+                    " reads quotes as ordinary characters; ",
                     Setting::Reject.to("FILE"),
                     " writes such rows to a file and goes on"
                 ]
@@ -101,12 +101,12 @@ impl Malformed {
             What::AfterQuote { .. } if is_sound_with_backslash(options, text, fields) => {
                 message![
                     Setting::Escape.to("\\"),
-                    " takes the character after a backslash for itself, as a quote here"
+                    " reads a quote after a backslash as a character of the field"
                 ]
             }
             What::CouldBeRows { .. } => message![
                 Setting::Quote.to("none"),
-                " takes quotes for characters like any other; without ",
+                " reads quotes as ordinary characters; without ",
                 Setting::StrictQuotes,
                 " such a field is loaded, with a warning"
             ],
@@ -140,7 +140,7 @@ impl Malformed {
                 ]
             }
             What::FieldTooLong { .. } => {
-                "is a closing quote missing? SQLite stores no longer values than that".into()
+                "is a closing quote missing? SQLite can't store longer values".into()
             }
             What::RecordTooLong { .. } => {
                 message![

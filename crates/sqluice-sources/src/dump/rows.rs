@@ -538,7 +538,8 @@ impl<'p> Decoder<'p> {
             if ends != is_last {
                 let table = &self.shape.table;
                 let more = if ends { "fewer" } else { "more" };
-                let message = format!("a row of {table} has {more} than its {} values", targets.len());
+                let message =
+                    format!("a row of {table} has {more} values than COPY has columns ({})", targets.len());
                 return Err(self.placed(Error::input(message), start));
             }
             self.push(index, target, literal, text, start)?;

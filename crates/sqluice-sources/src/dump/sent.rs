@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(error.record(), Some(("of_sqlite", 4)));
         assert_eq!(
             error.without_hint(),
-            "postgres://host/shop: a row of t has more than its 1 values (row 4 of t)"
+            "postgres://host/shop: a row of t has more values than COPY has columns (1) (row 4 of t)"
         );
         // The number of the row must include the rows of batches before the failing one.
         let nan = Shape {

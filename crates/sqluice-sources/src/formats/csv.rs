@@ -147,7 +147,9 @@ fn columns(
                 Setting::Columns,
                 format!(" names {}", given.len())
             ];
-            return Err(Error::usage(message).hint("of a file without a header, it names all columns"));
+            return Err(
+                Error::usage(message).hint("if the file has no header, give a name for each of its columns")
+            );
         }
         None => {}
     }

@@ -364,8 +364,7 @@ impl FileFormat {
         }
         let about =
             ALL.iter().find(|format| format.settings.contains(&setting)).map_or("", |format| format.words);
-        let message =
-            message![setting, format!(" is about {about}, and {} is {}", name.display(), self.words)];
+        let message = message![setting, format!(" is for {about}, but {} is {}", name.display(), self.words)];
         Err(Error::usage(message).hint(message!["leave it out, or say what the file is: ", Setting::Format]))
     }
 

@@ -31,7 +31,7 @@ impl Format for Parquet {
         let content = ParquetRows { parquet, options: options(request) };
         let mut opened = opened(this, input, request, &schema, Some(rows), Box::new(content))?;
         if has_unreadable_hint {
-            let note = "its Arrow schema can't be read, its Parquet schema says the types";
+            let note = "the Arrow schema in its metadata can't be read, so the types are those of the Parquet schema";
             opened.columns.notes.push(note.into());
         }
         Ok(vec![opened])

@@ -340,7 +340,7 @@ impl<R: BufRead> Members<R> {
         let hint = match what {
             // The program xz refuses such a file, too, so it is no help.
             Compression::Xz => "was something added to the file after it was compressed?".to_owned(),
-            _ => format!("{what} can leave it out; {}", self.named.by_pipe(what.command())),
+            _ => format!("the program {what} ignores such data; {}", self.named.by_pipe(what.command())),
         };
         error.hint(hint).into()
     }

@@ -142,8 +142,11 @@ impl Cutter {
             self.text.at.advance(&data);
             data.clear();
             if self.text.ended {
-                let lost =
-                    || finder.lost("the document ends before it").at(self.text.at.place(&self.text.file));
+                let lost = || {
+                    finder
+                        .lost("the document ends before this key or its array")
+                        .at(self.text.at.place(&self.text.file))
+                };
                 return Err(self.text.failed.take().unwrap_or_else(lost));
             }
             self.text.read(&mut data, READ_BYTES);

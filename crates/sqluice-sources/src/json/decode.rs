@@ -159,7 +159,7 @@ impl JsonPart {
         self.shared.met_new.store(true, Ordering::Relaxed);
         let (name, at) = &new.keys[0];
         let place = cursor.advance(self.input(), *at).place(&self.shared.file);
-        Error::input(format!("the key {name:?} is in no record before this one")).at(place)
+        Error::input(format!("the key {name:?} first appears here, after the columns were chosen")).at(place)
     }
 
     /// Stores the new keys of this part, with their positions.

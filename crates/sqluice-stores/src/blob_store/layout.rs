@@ -186,10 +186,13 @@ impl Layout {
         }
         let wanted: Vec<String> =
             wanted.iter().map(|(name, declared, _)| format!("{name} {declared}")).collect();
-        let message =
-            format!("the table {} of {} has another shape than a store", self.table(), path.display());
+        let message = format!(
+            "the table {} of {} does not have the columns and the key of a store",
+            self.table(),
+            path.display()
+        );
         Err(Error::target(message).hint(format!(
-            "a store's is {}({}), with {} as the PRIMARY KEY",
+            "a store has the table {}({}), with {} as the PRIMARY KEY",
             self.table(),
             wanted.join(", "),
             wanted[0].split(' ').next().unwrap_or_default()

@@ -248,9 +248,8 @@ fn failed(error: rusqlite::Error, what: &str, path: &Path) -> Error {
     let failed = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             Error::target(format!("{name} is in use")).hint(message![
-                "another program writes to it, or reads it, which a commit has to wait for: wait longer (",
-                Setting::BusyTimeout,
-                ")"
+                "another program writes to it, or still reads it, and a commit has to wait for that; wait longer: ",
+                Setting::BusyTimeout
             ])
         }
         Some(ErrorCode::ReadOnly) => Error::target(format!("{name} is read-only"))

@@ -126,7 +126,7 @@ fn unfit_in_csv(value: &Value<'_>) -> Error {
 }
 
 fn lone_null() -> Error {
-    Error::input("a row whose only column is NULL is an empty line in CSV, which is not a row")
+    Error::input("a row whose only value is NULL would be an empty line in CSV, and readers skip empty lines")
         .hint("write NDJSON, Parquet or Arrow, or export another column with it")
 }
 

@@ -430,7 +430,7 @@ impl Copy {
         match given.into_iter().find(|(is_given, _)| *is_given) {
             Some((_, setting)) => {
                 let message =
-                    message![setting, " is for copies without some rows, and this copy has all rows"];
+                    message![setting, " is for copies that leave rows out, and this copy has all rows"];
                 let hint = message![Setting::Where, " and ", Setting::Sample, " leave rows out"];
                 Err(Error::usage(message).hint(hint))
             }

@@ -158,7 +158,7 @@ impl fmt::Display for CopyPlan {
             true => "other processes can write to it meanwhile, and its log grows",
             false => "other processes can read it meanwhile, and wait with their commits",
         };
-        let others = if self.fetched { "what others do to it meanwhile is not seen" } else { others };
+        let others = if self.fetched { "changes after it was fetched are not in the copy" } else { others };
         writeln!(f, "the source is in journal mode {}: {others}", self.source_journal_mode)?;
         if let Some(how @ Replacement::Transaction { .. }) = &self.replacement {
             writeln!(f, "{} is replaced {how}", self.target.display())?;

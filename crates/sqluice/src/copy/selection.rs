@@ -80,11 +80,8 @@ impl Selection {
             .map_err(|error| failed(error, "test the views and triggers without the left-out objects"))?;
         match &selection.broken[..] {
             broken @ [_, ..] if !copy.force => {
-                Err(Error::usage(format!("the copy would break {}", broken.join("; "))).hint(message![
-                    "leave these out, too, or copy all the same (",
-                    Setting::Force,
-                    ")"
-                ]))
+                Err(Error::usage(format!("the copy would break {}", broken.join("; ")))
+                    .hint(message!["leave these out, too, or copy anyway: ", Setting::Force]))
             }
             _ => Ok(selection),
         }

@@ -267,8 +267,9 @@ impl FileRun<'_> {
         }
         out.write(&tail)?;
         let mixed = pieces.encoder().ambiguous();
-        let note =
-            |column: &&str| format!("column {column} has numbers and text, which CSV does not tell apart");
+        let note = |column: &&str| {
+            format!("column {column} has numbers and text, and a reader of the CSV can't tell which is which")
+        };
         Ok((all, mixed.iter().map(note).collect()))
     }
 

@@ -105,7 +105,10 @@ mod implementation {
         /// If no snapshot is open.
         pub(crate) fn rows(&mut self, tables: &[usize], cancel: &Cancel) -> Result<Arc<Mutex<dyn Blocks>>> {
             let dump = self.dump.take();
-            let dump = dump.ok_or_else(|| Error::input("the snapshot of the server has ended"))?;
+            let dump = dump.ok_or_else(|| {
+                Error::input("the rows of the server have already been read")
+                    .hint("open a new load to read them again")
+            })?;
             Ok(dump.rows(tables, cancel))
         }
     }

@@ -238,7 +238,7 @@ fn is_shadow(sources: &[Source], object: &Shared) -> Result<bool> {
     let mut shadows = object.members.iter().filter(|(source, _)| sources[*source].shadows.contains(&lower));
     match (shadows.next(), object.members.len()) {
         (Some((source, _)), 2..) => Err(Error::input(format!(
-            "{} of {} belongs to a virtual table, whose rows can't be merged by it",
+            "{} of {} belongs to a virtual table and is in several sources: the rows of such tables can't be merged",
             object.describe(),
             sources[*source].name()
         ))

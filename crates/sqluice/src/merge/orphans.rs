@@ -25,11 +25,11 @@ const MISSING: &str = "temp.sqluice_missing_keys";
 pub(super) fn refused(orphans: &[OrphanedRows]) -> Error {
     let list: Vec<String> = orphans.iter().map(ToString::to_string).collect();
     let message = format!(
-        "rows refer to rows that are left out because other rows have one of their keys: {}",
+        "some rows refer to rows that are left out as duplicates (another row has the same key): {}",
         list.join("; ")
     );
     Error::input(message).hint(message![
-        "keep them without the rows that they refer to: ",
+        "keep them, although the rows that they refer to are missing: ",
         Setting::Orphans.to("keep"),
         "; or give the same row the same key in all sources"
     ])

@@ -156,10 +156,11 @@ impl References {
         }
         let parents: BTreeSet<&str> =
             found.iter().map(|(found, _)| &*tables[found.parent].table.name).collect();
-        let (what, they) = if parents.len() == 1 { ("table", "gets") } else { ("tables", "get") };
+        let (what, get, them) =
+            if parents.len() == 1 { ("table", "gets", "it") } else { ("tables", "get", "them") };
         let declared = declared(tables);
         let message = format!(
-            "{what} {} {they} new numbers, and columns seem to refer to it without REFERENCES: {}",
+            "{what} {} {get} new numbers, and these columns seem to refer to {them}, but are not declared with REFERENCES: {}",
             parents.into_iter().collect::<Vec<_>>().join(", "),
             described(&found, &declared)
         );

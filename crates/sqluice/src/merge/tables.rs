@@ -157,7 +157,7 @@ impl<'s> Around<'s> {
             return Err(match table.without_rowid {
                 true => error,
                 false => {
-                    error.hint("its rows get new rowids where sources share some, and no column shows them")
+                    error.hint("there is no need to: if sources share rowids of the table, its rows get new ones, and no column shows rowids")
                 }
             });
         }
@@ -229,8 +229,9 @@ impl<'s> Around<'s> {
             }
         }
         let leaves_out = merge.write.on_conflict != OnConflict::Abort;
-        Ok((leaves_out && table.without_rowid)
-            .then(|| "it has no rowids by which rows with repeated keys could be left out".to_owned()))
+        Ok((leaves_out && table.without_rowid).then(|| {
+            "it is WITHOUT ROWID, and rows with repeated keys are left out by their rowids".to_owned()
+        }))
     }
 
     /// Chooses the method of merging a table with rowids.

@@ -264,7 +264,7 @@ fn a_replacement_by_transaction_refuses_another_page_size_only_in_wal_mode() {
         .failed(1, "x.db is in journal mode wal, in which its pages of 4096 bytes cannot get another size");
     assert!(
         ran.stderr.contains(
-            "keep the size (--page-size 4096), or, if no other process has it open: --assume-unused"
+            "keep the page size: --page-size 4096; or, if no other process has the database open: --assume-unused"
         ),
         "{ran:?}"
     );

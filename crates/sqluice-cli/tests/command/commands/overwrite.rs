@@ -154,10 +154,10 @@ fn a_dry_run_of_overwrite_changes_nothing_and_says_what_would_be_replaced() {
         let lost = match left {
             Left::Empty => "",
             Left::HotJournal => {
-                "-- loses    unknown content: ./x.db-journal holds changes that are not read before the run\n"
+                "-- loses    unknown content: SQLite must apply ./x.db-journal to the database before its tables can be read, and only the run does that\n"
             }
             Left::StaleWal => {
-                "-- loses    unknown content: ./x.db-wal holds changes that are not read before the run\n"
+                "-- loses    unknown content: SQLite must apply ./x.db-wal to the database before its tables can be read, and only the run does that\n"
             }
             _ => "-- loses    table old: 300 rows\n",
         };
@@ -385,7 +385,7 @@ fn a_target_that_was_deleted_during_the_run_is_written_and_a_file_that_took_its_
     let held = held_before_the_end(folder.path(), IMPATIENT);
     fs::remove_file(folder.path().join("x.db")).unwrap();
     symlink("elsewhere.db", folder.path().join("x.db"));
-    go_on(held).failed(1, "x.db is no longer the file that it was");
+    go_on(held).failed(1, "x.db is no longer a regular file");
     assert_eq!(names(folder.path()), ["x.db"]);
 }
 

@@ -155,7 +155,7 @@ fn an_error_names_the_views_and_foreign_keys_that_a_selection_breaks_and_the_fla
     let expected = "\
 error: the copy would break view sale; the foreign key of table orders to customer
 
-hint: leave these out, too, or copy all the same (--force)
+hint: leave these out, too, or copy anyway: --force
 ";
     assert_eq!((ran.code(), &*ran.stderr), (Some(2), expected), "{ran:?}");
     assert_eq!(names(folder), ["shop.db"]);
@@ -179,7 +179,7 @@ fn copy_counts_the_rows_left_out_and_the_rows_that_refer_to_them() {
     let expected = "\
 error: kept rows refer to rows that are left out: 1,000 rows of orders (customer) to customer
 
-hint: leave these out, too: --sample-children; or keep them, with references to nothing: --orphans keep
+hint: leave these out, too: --sample-children; or keep them, although the rows that they refer to are missing: --orphans keep
 ";
     assert!(ran.stderr.starts_with(expected), "{ran:?}");
     assert_eq!(names(folder), ["shop.db"]);
@@ -216,7 +216,7 @@ Copied 1,001 rows of 2 tables and 1 index to few.db: [..] in [..]s ([..] rows/s)
         (["--sample", "orders=101%"], "--sample: \"101%\" is neither a percentage nor a number of rows"),
         (["--sample", "sale=5"], "--sample names sale, which is a view"),
         (["--where", "orders=dy > 1"], "--where names the column \"dy\", which table orders does not have"),
-        (["--orphans", "keep"], "--orphans is for copies without some rows, and this copy has all rows"),
+        (["--orphans", "keep"], "--orphans is for copies that leave rows out, and this copy has all rows"),
     ] {
         run(folder, ["copy", "shop.db", "x.db", arguments[0], arguments[1]]).failed(2, said);
     }
@@ -385,7 +385,7 @@ hint: say for each column if it is a reference: --reference loan.book_id=book.id
     let reference = ["--reference", "loan.book_id=book.id"];
     let ran = with(&[&reference[..], &["--strict-mask"]].concat());
     let expected = "\
-error: loan.line has no mask, and 1 of its values is a value of book.writer, which is masked
+error: loan.line has no mask, and 1 of its values occurs in book.writer, which is masked
 
 hint: mask it, or say that it may be copied: -- gen: keep() or --allow loan.line
 ";

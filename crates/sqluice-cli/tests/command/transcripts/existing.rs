@@ -295,7 +295,7 @@ fn an_error_about_used_up_rowids_does_not_mention_a_full_disk() {
     let sql = "CREATE TABLE one (id INTEGER PRIMARY KEY AUTOINCREMENT, a, b); INSERT INTO one VALUES (9223372036854775807, 0, 0)";
     with(sql, "load x.db one.csv --append").fails(
         1,
-        "error: table one has no rowid left: AUTOINCREMENT gives none twice, and it has given the last, 9223372036854775807\n\n\
+        "error: table one has no rowid left: AUTOINCREMENT uses no rowid a second time, and the largest possible one, 9223372036854775807, has been used\n\n\
          hint: [..]",
     );
 }
@@ -321,7 +321,10 @@ fn flags_that_describe_a_new_table_are_refused_for_an_existing_one() {
         ("--pk a --without-rowid", "--primary-key is for new tables, and x.db has table one"),
         ("--index a", "--index is for new tables, and x.db has table one"),
         ("--unique a", "--unique is for new tables, and x.db has table one"),
-        ("--type a=TEXT", "--type gives column a a type, and the existing table has one for it"),
+        (
+            "--type a=TEXT",
+            "--type can't change the type of column a: the existing table has this column already",
+        ),
         ("--page-size 8KiB", "x.db exists, and has its own page size"),
     ] {
         with(ONE, &format!("load x.db one.csv --append {flags}"))
@@ -404,7 +407,7 @@ fn the_plan_for_an_existing_database_shows_the_growth_and_the_write_paths() {
     with(sql, "load x.db one.csv more.csv --append --dry-run -j 1").succeeds().says("").prints(
         "\
 -- target   x.db (existing)
--- holds    12.3 kB; its journal mode, wal, stays
+-- holds    12.3 kB; its journal mode remains wal
 -- growth   about [..] kB
 -- pages    of 4096 bytes, 2048 at a time
 -- threads  1 and a writer, [..] bytes of buffers

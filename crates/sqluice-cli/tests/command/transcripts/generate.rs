@@ -207,7 +207,7 @@ fn the_row_count_of_a_table_follows_from_the_row_count_of_its_parent_table() {
         &files,
         "generate x.db s.sql -n customer=3x",
         2,
-        "error: the row count of customer is missing\n\nhint: no FOREIGN KEY of customer names a table whose rows are known: --rows customer=1M",
+        "error: the row count of customer is missing\n\nhint: the factor of customer needs a FOREIGN KEY to a table whose row count is known; or give a row count: --rows customer=1M",
     );
 }
 
@@ -262,7 +262,7 @@ fn an_error_in_a_generator_comment_names_its_place_and_what_was_expected() {
         (
             "frist",
             11,
-            "orders has no column `frist`\n\nhint: did you mean first? There are: customer, first, x; a text is written in quotes: 'frist', a function with (): frist()",
+            "orders has no column `frist`\n\nhint: did you mean first? There are: customer, first, x; if it is text, write it in quotes: 'frist'; if it is a function, write frist()",
         ),
         (
             "ref(custmer.id)",

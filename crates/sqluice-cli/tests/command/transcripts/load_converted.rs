@@ -103,7 +103,7 @@ fn invalid_conversions_are_refused_before_anything_is_read() {
     }
     sqluice("load x.db t.ndjson --decimal-comma a").file("t.ndjson", "{\"a\": \"3,5\"}\n").fails(
         2,
-        "error: --decimal-comma converts text, and t.ndjson (NDJSON) stores numbers as numbers\n\n\
+        "error: --decimal-comma is for formats that write numbers as text, and t.ndjson (NDJSON) has a type for numbers\n\n\
          hint: leave out --decimal-comma",
     );
 }

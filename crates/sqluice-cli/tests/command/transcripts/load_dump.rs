@@ -199,7 +199,7 @@ fn an_error_names_the_line_of_a_refused_row_or_statement() {
     );
     load(SHOP, "--type a=TEXT").fails(
         2,
-        "error: --type is about tables of files, and dump.sql is a dump\n\n\
+        "error: --type is for tables of files, but dump.sql is a dump\n\n\
          hint: leave it out: the statements of the dump declare its tables",
     );
 }

@@ -182,7 +182,7 @@ fn the_flag_pad_fills_missing_fields_with_null() {
         &[("t.json", "{}")],
         "load x.db t.json --pad",
         2,
-        "error: --pad is about CSV, and t.json is NDJSON\n\nhint: leave it out, or say what the file is: --format",
+        "error: --pad is for CSV, but t.json is NDJSON\n\nhint: leave it out, or say what the file is: --format",
     );
 }
 
@@ -434,7 +434,7 @@ fn json_is_recognised_by_its_name_or_first_bytes_or_declared_by_the_flag_format(
     holds("--format json", lines, expected);
     sqluice("load x.db t.json --delimiter ;").file("t.json", lines).fails(
         2,
-        "error: --delimiter is about CSV, and t.json is NDJSON\n\n\
+        "error: --delimiter is for CSV, but t.json is NDJSON\n\n\
          hint: leave it out, or say what the file is: --format",
     );
     sqluice("load x.db t.json").file("t.json", "{\"a\":1}\n{\"a\":}\n").fails(
@@ -459,7 +459,7 @@ fn a_stray_quote_that_hides_rows_causes_a_warning() {
     load("--strict-quotes", doubt).fails(
         1,
         "error: t.csv:3:3: the quoted field that begins here has 4 lines, and each of them could be a row\n\n\
-         hint: --quote none takes quotes for characters like any other; without --strict-quotes such a field is loaded, with a warning",
+         hint: --quote none reads quotes as ordinary characters; without --strict-quotes such a field is loaded, with a warning",
     );
     // The stray quote is far after the sample, and a quoted field is before it.
     let rows: String = (0..200_000).map(|row| format!("{row},name {row}\n")).collect();
@@ -474,7 +474,7 @@ fn a_stray_quote_that_hides_rows_causes_a_warning() {
 fn quotes_that_do_not_enclose_a_field_are_text() {
     load("", "size,n\n3\" pipe,1\n\"big\" one,2\n\"tiny,3\n")
         .succeeds()
-        .says("note: t.csv: quotes are text, as the one in line 3 does not stand around a field; --quote '\"' reads them as quotes\nLoaded 3 rows into [..]\nread t.csv: comma, header, no quote\nt: size TEXT, n INTEGER")
+        .says("note: t.csv: quote characters are read as text, because the one in line 3 does not enclose a field; --quote '\"' reads them as quotes\nLoaded 3 rows into [..]\nread t.csv: comma, header, no quote\nt: size TEXT, n INTEGER")
         .holds("SELECT size FROM t", "'3\" pipe'\n'\"big\" one'\n'\"tiny'");
 }
 

@@ -291,13 +291,13 @@ fn notes_about_amounts_percentages_and_quoted_null_markers_name_the_flags_that_r
 fn a_column_that_is_text_because_of_few_values_is_reported_with_the_first_of_these_values() {
     let said = "Loaded 5 rows[..]\nt: price TEXT, v TEXT, zip TEXT\n\
                 note: t.price is TEXT, not REAL: \"unknown\" (t.csv:4) is not a number, the only one of 5 values; --type price=REAL makes it REAL\n\
-                note: t.v is TEXT, not REAL: as numbers, not all values would read as they are written, such as \"1.10\" (t.csv:3); --type v=REAL makes it REAL";
+                note: t.v is TEXT, not REAL: as numbers, values such as \"1.10\" (t.csv:3) would be written differently; --type v=REAL makes it REAL";
     let csv = "price,v,zip\n1.5,1.9,01234\n2,1.10,12345\nunknown,1.2,23456\n3.25,1.3,34567\n4,1.4,45678\n";
     load("t.csv").file("t.csv", csv).succeeds().says(said);
     let two = "v,w\n1.9,1.5\n1.10,2.5\n1.2,2.50\n1.3,3.5\n1.4,4.5\n";
     load("t.csv").file("t.csv", two).succeeds().says(
         "Loaded 5 rows[..]\nt: v TEXT, w TEXT\n\
-         note: t.v and t.w are TEXT, not REAL: as numbers, not all values would read as they are written, such as \"1.10\" (t.csv:3); \
+         note: t.v and t.w are TEXT, not REAL: as numbers, values such as \"1.10\" (t.csv:3) would be written differently; \
          --type v=REAL makes the first REAL",
     );
     let report = load("t.csv --json").file("t.csv", csv).succeeds().ran.json();
@@ -400,7 +400,7 @@ fn the_flag_columns_names_the_columns_of_a_file_without_a_header() {
         .file("s.sql", "CREATE TABLE t (x, y)")
         .succeeds()
         .holds("SELECT x, y FROM t", "'2'|'1'\n'4'|'3'");
-    let hint = "hint: of a file without a header, it names all columns";
+    let hint = "hint: if the file has no header, give a name for each of its columns";
     with("--columns x").fails(2, &format!("error: t.csv has 2 columns, and --columns names 1\n\n{hint}"));
     with("--columns x,y,z").fails(2, &format!("error: t.csv has 2 columns, and --columns names 3\n\n{hint}"));
     with("--columns x,X").fails(

@@ -231,7 +231,7 @@ fn flags_decide_about_columns_that_seem_to_refer_to_renumbered_keys() {
     let args = ["merge", "all.db", "a.db", "b.db", "--renumber", "places"];
     let ran = run(folder, args);
     let expected = "\
-error: table places gets new numbers, and columns seem to refer to it without REFERENCES: visits.\"the place\" (4 of 4 values are keys of places)
+error: table places gets new numbers, and these columns seem to refer to it, but are not declared with REFERENCES: visits.\"the place\" (4 of 4 values are keys of places)
 
 hint: say for each column if it is a reference: --reference 'visits.\"the place\"=places.id' or --no-reference 'visits.\"the place\"'
 ";
@@ -259,7 +259,8 @@ fn rows_whose_parents_are_left_out_are_an_error_or_kept_on_request() {
     let args = ["merge", "all.db", "a.db", "b.db", "--on-conflict", "ignore"];
     let ran = run(folder, args).failed(1, "1 row of orders (customer) to customer");
     assert!(
-        ran.stderr.contains("hint: keep them without the rows that they refer to: --orphans keep;"),
+        ran.stderr
+            .contains("hint: keep them, although the rows that they refer to are missing: --orphans keep;"),
         "{ran:?}"
     );
     let ran = run(folder, [&args[..], &["--orphans", "keep"]].concat()).ok();

@@ -7,7 +7,7 @@ use crate::transcript::matches;
 
 #[test]
 fn mistakes_in_a_schema_say_file_line_and_column() {
-    const DECLARES_ONLY: &str = "\n\nhint: keep the CREATE statements, drop the rest";
+    const DECLARES_ONLY: &str = "\n\nhint: keep only the CREATE statements in the file";
     for (sql, stderr) in [
         (
             "CREATE TABLE t (\n  a INTEGER, -- gen: digts(6)\n  b TEXT);",
@@ -28,31 +28,31 @@ fn mistakes_in_a_schema_say_file_line_and_column() {
         (
             "CREATE TABLE t (a);\nINSERT INTO t VALUES (1);",
             &format!(
-                "error: s.sql:2:1: a schema file only declares, and this one changes rows of t{DECLARES_ONLY}"
+                "error: s.sql:2:1: a schema file may only have declarations, but this one changes rows of t{DECLARES_ONLY}"
             ),
         ),
         (
             "CREATE TABLE t (a); ATTACH 'y.db' AS y;",
             &format!(
-                "error: s.sql:1:21: a schema file only declares, and this one attaches y.db{DECLARES_ONLY}"
+                "error: s.sql:1:21: a schema file may only have declarations, but this one attaches y.db{DECLARES_ONLY}"
             ),
         ),
         (
             "CREATE TABLE t (a); VACUUM INTO 'y.db';",
             &format!(
-                "error: s.sql:1:21: a schema file only declares, and this one attaches y.db{DECLARES_ONLY}"
+                "error: s.sql:1:21: a schema file may only have declarations, but this one attaches y.db{DECLARES_ONLY}"
             ),
         ),
         (
             "PRAGMA journal_mode = wal; CREATE TABLE t (a)",
             &format!(
-                "error: s.sql:1:1: a schema file only declares, and this one sets PRAGMA journal_mode{DECLARES_ONLY}"
+                "error: s.sql:1:1: a schema file may only have declarations, but this one sets PRAGMA journal_mode{DECLARES_ONLY}"
             ),
         ),
         (
             "CREATE TEMP TABLE t (a)",
             &format!(
-                "error: s.sql:1:1: a schema file only declares, and this one makes something temporary{DECLARES_ONLY}"
+                "error: s.sql:1:1: a schema file may only have declarations, but this one makes something temporary{DECLARES_ONLY}"
             ),
         ),
     ] {

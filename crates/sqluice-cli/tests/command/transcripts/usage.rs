@@ -92,27 +92,27 @@ hint: name one, or write nothing: --discard",
         "generate x.db --preset user --rows 3 --discard",
         2,
         "\
-error: x.db is one file too many
+error: unexpected argument x.db
 
-hint: with --discard no database is named, and with --preset no schema file",
+hint: --discard makes no database, and --preset takes the place of the schema file: name no file",
     );
     fails(
         &[("s.sql", "")],
         "generate x.db s.sql --rows 3 --discard",
         2,
         "\
-error: s.sql is one file too many
+error: unexpected argument s.sql
 
-hint: with --discard no database is named, only a schema file",
+hint: --discard makes no database: name only the schema file",
     );
     fails(
         &[("s.sql", "")],
         "generate x.db s.sql --rows 3 --preset user",
         2,
         "\
-error: s.sql is one file too many
+error: unexpected argument s.sql
 
-hint: with --preset no schema file is named, only a database",
+hint: --preset takes the place of the schema file: name only the database",
     );
     fails(
         &[],

@@ -314,8 +314,12 @@ impl<'e> Transaction<'e> {
         self.execute(&format!("DELETE FROM main.{}", quoted(table)))?;
         let changed = self.connection().total_changes() - before;
         if changed != self.connection().changes() && !self.sees_pages()? {
-            let message = format!("triggers of {table} change other tables, and then pages can't be written");
-            return Err(Error::target(message).hint("delete its rows first, and append the new ones"));
+            let message = format!(
+                "triggers of {table} change other tables when its rows are deleted, so that no pages can be written into the database"
+            );
+            let hint =
+                format!("first delete its rows (DELETE FROM {}), then append the new ones", quoted(table));
+            return Err(Error::target(message).hint(hint));
         }
         Ok(())
     }
@@ -381,7 +385,7 @@ impl<'e> Transaction<'e> {
 
     fn cannot_cut(&self, error: io::Error) -> Error {
         let name = self.existing.name.display();
-        Error::target(format!("cannot cut off what lies behind the last page of {name}"))
+        Error::target(format!("cannot remove the bytes after the last page of {name}"))
             .about(&self.existing.name)
             .because(error)
     }

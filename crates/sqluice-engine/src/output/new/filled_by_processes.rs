@@ -123,7 +123,8 @@ fn open(path: &Path) -> Result<File> {
 
 fn gone(path: &Path) -> Error {
     let name = path.file_name().unwrap_or(OsStr::new("")).display();
-    Error::target(format!("{name} is complete or given up: no process may write to it any more")).about(path)
+    Error::target(format!("{name} is finished or was abandoned: no process may write to it any more"))
+        .about(path)
 }
 
 fn failed(what: &str, path: &Path, error: impl Into<io::Error>) -> Error {

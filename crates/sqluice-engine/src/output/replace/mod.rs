@@ -211,9 +211,9 @@ impl Old {
             self.name.display()
         );
         Error::target(message).because(format!("it cannot be replaced by a rename: {why}")).hint(message![
-            "keep the size (",
+            "keep the page size: ",
             Setting::PageSize.to(old.to_string()),
-            "), or, if no other process has it open: ",
+            "; or, if no other process has the database open: ",
             Setting::AssumeUnused
         ])
     }
@@ -236,8 +236,9 @@ impl Old {
                 self.waiting(wait, cancel).map(Some)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            _ => Err(Error::target(format!("{} is no longer the file that it was", self.name.display()))
-                .hint("another process changed it during the run: look at it, and run again")),
+            Ok(_) => Err(Error::target(format!("{} is no longer a regular file", self.name.display()))
+                .hint("another process has put something else in its place during the run: look at it, and run again")),
+            Err(error) => Err(Error::target(format!("cannot look at {}", self.name.display())).because(error)),
         }
     }
 

@@ -83,7 +83,7 @@ impl Replaced {
         let read = match pending {
             None => replaced.read_tables(&path),
             Some(suffix) => Err(Error::target(format!(
-                "{} holds changes that are not read before the run",
+                "SQLite must apply {} to the database before its tables can be read, and only the run does that",
                 target.sibling(suffix).display()
             ))),
         };

@@ -85,9 +85,9 @@ impl Piece<'_> {
         match error {
             ShiftError::Record => damaged(view.path, &format!("an entry of {what} is not a valid record")),
             ShiftError::Lacking => Error::input(format!(
-                "rows of {what} of {path} are from before a column was added, and its DEFAULT refers to a renumbered row"
+                "some rows of {what} of {path} are older than one of its columns, and the DEFAULT of this column, which they show, refers to a row that gets a new number"
             ))
-            .hint("store it in these rows: UPDATE the table, and set the column to itself"),
+            .hint("store the value in these rows: UPDATE the table, and SET the column to itself"),
             ShiftError::NotAnInteger => Error::input(format!(
                 "{what} of {path} refers to a renumbered row by a value that is not an integer"
             )),

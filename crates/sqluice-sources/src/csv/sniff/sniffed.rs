@@ -125,7 +125,7 @@ impl Sniffed {
         }
         if self.header_is_close && self.header {
             notes.push(message![
-                "the first record is taken for a header, which is not sure; if it is a row: ",
+                "the first record is probably a header, and is read as one; if it is a row: ",
                 Setting::NoHeader,
             ]);
         }
@@ -161,7 +161,7 @@ impl Sniffed {
         }
         if let Some(line) = self.stray_quote {
             notes.push(message![
-                format!("quotes are text, as the one in line {line} does not stand around a field; "),
+                format!("quote characters are read as text, because the one in line {line} does not enclose a field; "),
                 Setting::Quote.to("\""),
                 " reads them as quotes",
             ]);
@@ -189,10 +189,10 @@ impl Sniffed {
         let message =
             format!("the delimiter can't be recognised: columns may be separated by {}", words.join(" or "));
         let hint = message![
+            "name the delimiter: ",
             Setting::Delimiter.to(first.setting()),
-            " (or another) says what separates them, ",
+            " (or another); if the file has one column: ",
             Setting::Delimiter.to("none"),
-            " that the file has one column",
         ];
         Some((message.into(), hint))
     }

@@ -723,7 +723,7 @@ fn a_quoted_field_whose_lines_can_not_be_rows_gets_no_warning() {
 #[test]
 fn the_hint_for_a_misplaced_quote_names_a_remedy_that_works() {
     let hint = |file: &[u8], options: CsvOptions| fast(file, options).error.unwrap().1.unwrap();
-    let text = "`quote = none` takes quotes for characters like any other; `reject = FILE` writes such rows to a file and goes on";
+    let text = "`quote = none` reads quotes as ordinary characters; `reject = FILE` writes such rows to a file and goes on";
     assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", CsvOptions::default()), text);
     assert_eq!(hint(b"a,b\n1,\"Nick\n2,Bob\n", CsvOptions::default()), text);
     // If other fields are surely quoted, the hint does not propose to read quotes as text.
@@ -735,7 +735,7 @@ fn the_hint_for_a_misplaced_quote_names_a_remedy_that_works() {
     // With quotes as text, the delimiter in the quoted text would separate fields.
     assert_eq!(hint(b"a,b\n1,\"Nick, x\" Smith\n", CsvOptions::default()), doubled);
     assert_eq!(hint(b"a,b\n\"1\",\"Nick\n", CsvOptions::default()), reject);
-    let escape = "`escape = \\` takes the character after a backslash for itself, as a quote here";
+    let escape = "`escape = \\` reads a quote after a backslash as a character of the field";
     assert_eq!(hint(b"a,b\n1,\"say \\\"hi, you\\\"\"\n", CsvOptions::default()), escape);
 }
 

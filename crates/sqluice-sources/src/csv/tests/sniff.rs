@@ -525,7 +525,7 @@ fn a_close_decision_about_the_header_is_noted() {
     assert!(unclear.header && unclear.header_is_close);
     assert_eq!(
         unclear.notes()[0].to_string(),
-        "the first record is taken for a header, which is not sure; if it is a row: `no_header`"
+        "the first record is probably a header, and is read as one; if it is a row: `no_header`"
     );
     assert!(!sniffed("id,name\n1,x\n").header_is_close);
     let given = sniff(b"x,y\nz,u\n", true, &Given { header: Some(true), ..Given::default() });
@@ -628,7 +628,7 @@ fn a_quote_is_text_where_all_records_are_regular_without_quotes() {
         assert_eq!((sniffed.dialect.quote, sniffed.odd_records, sniffed.header), (None, 0, true), "{file}");
         assert!(sniffed.stray_quote.is_some());
         let note = sniffed.notes()[0].to_string();
-        assert!(note.starts_with("quotes are text, as the one in line "), "{note}");
+        assert!(note.starts_with("quote characters are read as text, because the one in line "), "{note}");
     }
     for file in [
         // The file is well formed.

@@ -395,7 +395,7 @@ impl Translator {
             self.note(
                 table.line,
                 format!(
-                    "column {}.{column} does not number its rows: in SQLite only an INTEGER PRIMARY KEY does",
+                    "column {}.{column} is not numbered automatically: SQLite numbers only an INTEGER PRIMARY KEY",
                     table.name.1
                 ),
             );

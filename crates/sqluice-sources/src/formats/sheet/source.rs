@@ -96,6 +96,7 @@ struct Shared {
     /// The field or the constant for each column of the table.
     filled: Vec<Filled>,
     first_column: u32,
+    last_column: u32,
 }
 
 /// A source of the rows of a sheet's table.
@@ -152,10 +153,10 @@ impl SheetSource {
                 as_text[field] |= read.as_text.get(column) == Some(&true);
             }
         }
-        let first_column = *table.columns.start();
+        let (first_column, last_column) = (*table.columns.start(), *table.columns.end());
         let filled = Filled::all(read.map, width);
         SheetSource {
-            shared: Arc::new(Shared { sheet, filled, first_column }),
+            shared: Arc::new(Shared { sheet, filled, first_column, last_column }),
             rows,
             table,
             used,
@@ -473,11 +474,15 @@ impl Shared {
         let letters = column_letters(u64::from(*column));
         let error = match what {
             What::BesideTable => {
-                let error = Error::input(format!("column {letters} is beside the columns of the table"));
+                let error = Error::input(format!(
+                    "column {letters} has a value here, but is outside the columns of the table"
+                ));
+                // The column may be on either side of the table.
+                let [first, last] = [self.first_column.min(*column), self.last_column.max(*column)]
+                    .map(|column| column_letters(u64::from(column)));
                 error.hint(message![
-                    "give the columns: ",
-                    Setting::Range.to(format!("{}:{letters}", column_letters(u64::from(self.first_column)))),
-                    " loads this one, too, and a smaller range leaves it out",
+                    Setting::Range.to(format!("{first}:{last}")),
+                    " loads this column, too; a smaller range leaves the cell out",
                 ])
             }
             What::Uncomputed => {

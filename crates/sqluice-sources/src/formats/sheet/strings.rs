@@ -32,7 +32,9 @@ impl Strings {
 
     /// Returns the text with the number `index`, counted from 0, or an error if there are fewer texts.
     pub(super) fn get(&self, index: usize) -> Result<&str> {
-        let end = *self.ends.get(index).ok_or_else(|| damaged(format!("it has no text {index}")))?;
+        let end = *self.ends.get(index).ok_or_else(|| {
+            damaged(format!("a cell refers to shared string {index}, which does not exist"))
+        })?;
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         Ok(&self.text[start..end])
     }

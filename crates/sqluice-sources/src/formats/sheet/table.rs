@@ -300,7 +300,8 @@ fn names(book: &dyn Book, sheet: usize, table: &Table, request: &OpenRequest<'_>
                     Setting::Columns,
                     format!(" names {}", given.len())
                 ];
-                return Err(Error::usage(message).hint("of a sheet without a header, it names all columns"));
+                return Err(Error::usage(message)
+                    .hint("if the table has no header, give a name for each of its columns"));
             }
             None => {}
         }

@@ -295,7 +295,9 @@ impl Extended {
         global.read(data)?;
         match global {
             Extended { path: None, bytes: None, is_sparse: false, .. } => Ok(()),
-            _ => Err("has a name or a size for all files"),
+            _ => Err(
+                "has global properties that give all files one name or one size, or make all files sparse",
+            ),
         }
     }
 }

@@ -244,7 +244,7 @@ fn a_path_that_leads_to_no_array_is_reported_at_its_place() {
         (
             "{\"a\":{\"c\":",
             "a.b",
-            "x.json:1:11: the file has no array at a.b: a.b: the document ends before it",
+            "x.json:1:11: the file has no array at a.b: a.b: the document ends before this key or its array",
         ),
         ("{\"a\":[{}]", "a", "x.json:1:10: the document never ends: a } is missing"),
         ("{\"a\":[{}]}}", "a", "x.json:1:11: something follows the end of the document"),

@@ -284,7 +284,7 @@ impl<'f> Resolving<'f> {
                 Keeps::Nothing if self.person_is_in(&keys, declared, chosen.mask) => {}
                 Keeps::Nothing => {
                     let message = format!(
-                        "{} is part of a unique key, and two values may become one: {}",
+                        "{} is part of a unique key, and the mask {} may turn different values into the same one",
                         self.name(place),
                         chosen.mask.expression()
                     );

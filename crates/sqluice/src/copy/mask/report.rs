@@ -157,10 +157,10 @@ impl fmt::Display for MaskWarning {
 impl fmt::Display for SecondPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SecondPlace { table, column, masked, count } = self;
-        let are = if *count == 1 { "is a value" } else { "are values" };
+        let occur = if *count == 1 { "occurs" } else { "occur" };
         write!(
             f,
-            "{table}.{column} has no mask, and {count} of its values {are} of {masked}, which is masked"
+            "{table}.{column} has no mask, and {count} of its values {occur} in {masked}, which is masked"
         )
     }
 }

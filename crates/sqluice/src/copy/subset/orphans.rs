@@ -276,14 +276,14 @@ impl<'a> Orphaned<'a> {
         let mut hint: Message = message![
             "leave these out, too: ",
             Setting::SampleChildren,
-            "; or keep them, with references to nothing: ",
+            "; or keep them, although the rows that they refer to are missing: ",
             Setting::Orphans.to("keep")
         ];
         for reference in orphaned.filter(|reference| reference.how == "found") {
             let child = self.opened.schema.table(&reference.table);
             let column = child.and_then(|child| Some((child, child.column(reference.columns.first()?)?)));
             if let Some((child, column)) = column {
-                hint.push("; or, if the column does not refer: ");
+                hint.push("; or, if the column is no reference: ");
                 hint.push(Setting::NoReference.to(name_of(child, column)));
             }
         }

@@ -40,7 +40,7 @@ use text::{literal, readable};
 pub(super) const STATEMENT_LIMITS: StatementLimits = StatementLimits {
     several_rows_bytes_max: 64 << 10,
     one_row_bytes_max: 1_000_000_000,
-    hint: "SQLite runs no longer statement: copy the database instead, or dump only the tables without such rows",
+    hint: "SQLite can't run a longer statement: copy the database instead, or dump only the tables without such rows",
 };
 
 /// The text encodings, in the order of their numbers in the header (1, 2, 3).

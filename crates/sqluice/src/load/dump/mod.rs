@@ -316,7 +316,7 @@ impl PreparedDump {
             });
         match with_rowids {
             Some(table) => Err(Error::input(format!(
-                "the rows of {} have rowids in the dump, which rows of an existing table may have, too",
+                "the dump has rowids for the rows of {}, and the existing table may already have rows with these rowids",
                 table.name
             ))
             .at(Place::file(self.file.name()))
@@ -593,7 +593,7 @@ fn refuse_settings(load: &Load, name: &Path) -> Result<()> {
     if let Some((_, setting)) = given.into_iter().find(|(is_given, _)| *is_given) {
         let message = message![
             setting,
-            format!(" is about tables of files, and {} is a {}", name.display(), kind_of(name))
+            format!(" is for tables of files, but {} is a {}", name.display(), kind_of(name))
         ];
         let hint = match is_server(name) {
             true => "leave it out: the server declares its tables",

@@ -203,7 +203,7 @@ impl<'l> Selection<'l> {
         match why {
             Some(why) => {
                 let message = format!(
-                    "this statement changes {changed}, and {why}, which follows from all tables of the dump"
+                    "this statement changes {changed} and {why}, so that its effect depends on all tables of the dump"
                 );
                 Err(Error::usage(message).at(file.place(offset)).hint(message![
                     "load all tables: leave ",

@@ -92,7 +92,7 @@ impl UsedInput {
             None => "nearly all of its values are numbers".to_owned(),
         };
         let what = format!(
-            "expressions use column {}, which is TEXT{value}, although {numbers}: they would be compared as text",
+            "expressions use column {}, which is TEXT{value}, although {numbers}: its values would be compared as text, not as numbers",
             self.name
         );
         let error = Error::input(what).hint(message![

@@ -826,10 +826,16 @@ impl LoadFile {
     }
 
     fn typed(&self, conversion: &Conversion) -> Error {
-        let message = message![
-            conversion.setting(),
-            format!(" converts text, and {} ({}) stores numbers as numbers", self.name(), self.words)
-        ];
+        let (name, words) = (self.name(), &self.words);
+        let why = match conversion.is_number() {
+            true => format!(
+                " is for formats that write numbers as text, and {name} ({words}) has a type for numbers"
+            ),
+            false => {
+                format!(" is for text formats, such as CSV and JSON, and {name} ({words}) has typed values")
+            }
+        };
+        let message = message![conversion.setting(), why];
         Error::usage(message).hint(message!["leave out ", conversion.setting()])
     }
 

@@ -45,9 +45,9 @@ pub(crate) fn check(load: &Load) -> Result<()> {
     ];
     if let (Some(_), Some((flag, _))) = (&load.schema, declares.into_iter().find(|(_, given)| *given)) {
         return Err(Error::usage(message![
-            "a schema declares the keys of its tables, and ",
+            "the schema declares the keys of its tables, and ",
             flag,
-            " says more"
+            " can't change them"
         ])
         .hint(message!["write it into the schema; ", Setting::Index, " adds indexes to it"]));
     }

@@ -206,10 +206,8 @@ pub(crate) fn check(load: &Load) -> Result<()> {
         return Err(Error::usage("no file is named").hint("name one, or - for standard input"));
     }
     if load.schema.is_some() && (load.strict || !load.types.is_empty()) {
-        return Err(Error::usage(
-            "a schema declares the tables, so it says what is STRICT and of which type",
-        )
-        .hint(message!["leave out ", Setting::Strict, " and ", Setting::Type, ", or the schema"]));
+        return Err(Error::usage("the schema decides the types of the columns, and which tables are STRICT")
+            .hint(message!["leave out ", Setting::Strict, " and ", Setting::Type, ", or the schema"]));
     }
     if load.format.strict_quotes && load.format.quote == Some(None) {
         let message = message![Setting::StrictQuotes, " is about quotes, and the files have none"];
@@ -227,7 +225,12 @@ pub(crate) fn check(load: &Load) -> Result<()> {
         (!load.renames.is_empty(), Setting::Rename),
     ];
     if let (Some(_), Some((_, other))) = (&load.select, replaced.into_iter().find(|(given, _)| *given)) {
-        let message = message![Setting::Select, " has all columns of the table, so ", other, " changes none"];
+        let message = message![
+            Setting::Select,
+            " decides all columns of the table, so ",
+            other,
+            " would have no effect"
+        ];
         return Err(Error::usage(message).hint("leave one of the two out"));
     }
     refuse_twice(Setting::ExcludeColumns, &load.excluded)?;

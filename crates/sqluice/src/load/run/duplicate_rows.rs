@@ -52,9 +52,9 @@ pub(crate) fn located(
         (Some(Duplicate { rows, .. }), _) if error.message().ends_with(&rows.to_string()) => {
             error.hint(message![
                 Setting::OnConflict.to("ignore"),
-                " keeps the existing row, ",
+                " keeps the existing row; ",
                 Setting::OnConflict.to("replace"),
-                " the new one"
+                " puts the new row in its place"
             ])
         }
         (Some(duplicate), _) => error.with_words(format!(" ({})", duplicate.rows)),

@@ -18,7 +18,7 @@ pub(crate) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
     if let Some((column, _)) = load.types.iter().find(|(column, _)| !is_new(column, tables, load)) {
         let message = message![
             Setting::Type,
-            format!(" gives column {column} a type, and the existing table has one for it")
+            format!(" can't change the type of column {column}: the existing table has this column already")
         ];
         return Err(Error::usage(message).hint("leave it out; values are converted as the table says"));
     }

@@ -296,12 +296,12 @@ fn settings_for_text_files_are_refused_in_a_load_from_a_database() {
     let mut delimited = Load::new(shop.at("x.db"), [shop.db()]);
     delimited.format = sqluice::load::FormatOptions::new().header(true);
     let error = delimited.prepare(&Context::default()).err().unwrap().to_string();
-    assert!(error.contains("is about CSV") && error.contains("is a database"), "{error}");
+    assert!(error.contains("is for CSV") && error.contains("is a database"), "{error}");
     let mut dated = Load::new(shop.at("x.db"), [shop.db()]);
     dated.convert =
         sqluice::convert::Convert::all(&[("name".to_owned(), "%Y-%m-%d".to_owned())], &[], &[], &[]);
     let error = dated.prepare(&Context::default()).err().unwrap().to_string();
-    assert!(error.contains("converts text"), "{error}");
+    assert!(error.contains("is for text formats, such as CSV and JSON, and"), "{error}");
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn triggers_of_other_forms_fire_and_tables_without_triggers_stay_behind() {
         let plan = prepared.plan();
         assert_eq!((plan.tables[0].write_path, &*plan.tables[0].why), (path, why));
         let notes: Vec<String> = plan.notes.iter().map(ToString::to_string).collect();
-        let expected = "full-text table f stays behind: no trigger gives it the new rows of t";
+        let expected = "full-text table f does not get the new rows of t: no trigger inserts them";
         assert_eq!(notes.iter().any(|note| note == expected), behind, "{notes:?}");
         let existing = load.run().unwrap().existing.unwrap();
         assert_eq!(existing.full_text_behind.len(), usize::from(behind));

@@ -255,7 +255,7 @@ fn a_value_that_sqlite_can_not_store_makes_a_bad_row_that_names_its_column() {
         let error = load(&home, |load| load).unwrap_err();
         assert_eq!(
             error,
-            "x.dat: column u: 18446744073709551615 is beyond 64 bits with a sign (row 2) \
+            "x.dat: column u: 18446744073709551615 is above 9223372036854775807, the largest integer of SQLite (row 2) \
              [`types = COLUMN=TEXT` keeps all its digits]"
         );
         load(&home, |load| load.reject(home.path("r.csv"))).unwrap();

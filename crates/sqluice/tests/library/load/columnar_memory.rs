@@ -66,7 +66,7 @@ fn a_small_file_that_stands_for_much_takes_no_more_memory_than_it_may() {
         match rows {
             Some(rows) => assert_eq!(said, format!("{rows} rows"), "{case}"),
             None => assert!(
-                said.contains("of memory, more than") && said.contains("`memory = "),
+                said.contains("of memory, and the limit is") && said.contains("`memory = "),
                 "{case}: {said}"
             ),
         }

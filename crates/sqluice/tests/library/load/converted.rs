@@ -281,7 +281,7 @@ fn strings_in_json_are_converted_to_dates_and_booleans_and_decimal_commas_are_re
         (
             "{\"d\": \"3,5\"}\n",
             comma("d"),
-            "`decimal_comma` converts text, and t.ndjson (NDJSON) stores numbers as numbers",
+            "`decimal_comma` is for formats that write numbers as text, and t.ndjson (NDJSON) has a type for numbers",
         ),
     ] {
         let home = Home::new();

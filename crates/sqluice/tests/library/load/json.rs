@@ -208,7 +208,7 @@ fn a_json_file_without_a_record_needs_a_schema() {
 #[test]
 fn settings_of_csv_are_refused_for_json() {
     let (_home, db) = loaded("x.json", "{}", |load| load.format(FormatOptions::new().delimiter(b';')));
-    assert!(db.unwrap_err().starts_with("`delimiter` is about CSV, and x.json is NDJSON"));
+    assert!(db.unwrap_err().starts_with("`delimiter` is for CSV, but x.json is NDJSON"));
 }
 
 #[test]

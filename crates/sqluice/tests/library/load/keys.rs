@@ -166,7 +166,7 @@ fn invalid_keys_are_refused_before_anything_is_read() {
     let collation = "`index` \"a collate german\": no collation is called german, only BINARY, NOCASE, RTRIM \
                      [columns with commas between them, each with COLLATE NOCASE or DESC if need be: 'area, name DESC']";
     refused(&none, |load| load.indexes(texts(&["a collate german"])), ErrorKind::Usage, collation);
-    let declares = "a schema declares the keys of its tables, and `primary_key` says more \
+    let declares = "the schema declares the keys of its tables, and `primary_key` can't change them \
                     [write it into the schema; `index` adds indexes to it]";
     let with = |load: Load| key(&["a"])(load).schema(schema("CREATE TABLE t (a)"));
     refused(&none, with, ErrorKind::Usage, declares);

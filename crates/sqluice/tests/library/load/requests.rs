@@ -137,7 +137,7 @@ fn columns_may_have_the_names_of_sql_keywords() {
 #[test]
 fn settings_that_declare_columns_are_refused_beside_a_schema() {
     let declared = || Some(schema("CREATE TABLE t (a, b, c)"));
-    let message = "a schema declares the tables, so it says what is STRICT and of which type \
+    let message = "the schema decides the types of the columns, and which tables are STRICT \
                    [leave out `strict` and `types`, or the schema]";
     fails(CSV, |load| load.schema(declared()).strict(true), ErrorKind::Usage, message);
     let types = types(&[("a", "TEXT")]);

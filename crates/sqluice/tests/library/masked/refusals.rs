@@ -37,7 +37,7 @@ fn an_impossible_mask_is_refused_with_its_line_and_column() {
         ),
         (
             "CREATE TABLE customers (mail /* gen: choice('a', 'b') */)",
-            "mask.sql:1:38: customers.mail is part of a unique key, and two values may become one: choice('a', 'b')",
+            "mask.sql:1:38: customers.mail is part of a unique key, and the mask choice('a', 'b') may turn different values into the same one",
         ),
         (
             "CREATE TABLE orders (customer /* gen: permute() */)",

@@ -173,7 +173,7 @@ fn values_of_masked_columns_are_found_in_other_columns_as_whole_values() {
     let text = lab.copy(masking(MASK)).prepare(&Context::default()).unwrap().plan().to_string();
     assert!(
         text.contains(
-            "warning: orders.ship has no mask, and 1 of its values is a value of people.name, which is masked"
+            "warning: orders.ship has no mask, and 1 of its values occurs in people.name, which is masked"
         ),
         "{text}"
     );

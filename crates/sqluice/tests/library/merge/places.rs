@@ -212,7 +212,7 @@ fn a_merge_refuses_exchanged_lists_of_copied_leaf_pages() {
     let (one, other) = (placed[0].list.clone(), placed[1].list.clone());
     (placed[0].list, placed[1].list) = (other, one);
     let message = made.refused(&made.merge().placed(placed));
-    assert!(message.contains("do not follow those of the list before"), "{message}");
+    assert!(message.contains("do not continue those of the file before it"), "{message}");
 }
 
 #[test]

@@ -120,7 +120,10 @@ fn defaults_of_added_columns_stay_unless_they_refer_to_a_renumbered_row() {
     let made = Made::by(&[&script("1"), &script("1")]);
     let message = made.refused(&made.merge().renumber(["p"]).references(["c.p_id=p.id"]));
     assert!(
-        message.contains("table c of") && message.contains("its DEFAULT refers to a renumbered row"),
+        message.contains("table c of")
+            && message.contains(
+                "the DEFAULT of this column, which they show, refers to a row that gets a new number"
+            ),
         "{message}"
     );
 }

@@ -313,12 +313,24 @@ fn a_file_that_is_no_blob_store_is_refused_and_not_changed() {
     std::fs::write(&path, "no database at all, whatever its name says").unwrap();
     refused(&path, "is not a SQLite database");
     for (number, (sql_text, message)) in [
-        ("CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB, w)", "another shape"),
-        ("CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB)", "another shape"),
-        ("CREATE TABLE kv(k TEXT, v BLOB)", "another shape"),
-        ("CREATE TABLE kv(k TEXT COLLATE NOCASE PRIMARY KEY, v BLOB)", "another shape"),
-        ("CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB) WITHOUT ROWID", "another shape"),
-        ("CREATE TABLE kv(k TEXT, v BLOB, PRIMARY KEY(k DESC))", "another shape"),
+        (
+            "CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB, w)",
+            "does not have the columns and the key of a store",
+        ),
+        ("CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB)", "does not have the columns and the key of a store"),
+        ("CREATE TABLE kv(k TEXT, v BLOB)", "does not have the columns and the key of a store"),
+        (
+            "CREATE TABLE kv(k TEXT COLLATE NOCASE PRIMARY KEY, v BLOB)",
+            "does not have the columns and the key of a store",
+        ),
+        (
+            "CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB) WITHOUT ROWID",
+            "does not have the columns and the key of a store",
+        ),
+        (
+            "CREATE TABLE kv(k TEXT, v BLOB, PRIMARY KEY(k DESC))",
+            "does not have the columns and the key of a store",
+        ),
         ("CREATE TABLE other(x)", "neither a table kv nor a table sqlar"),
         ("PRAGMA encoding = 'UTF-16le'; CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB)", "UTF-16le"),
     ]

@@ -336,7 +336,8 @@ fn a_trigger_that_rolls_back_ends_the_load() {
     let database = open(&format!("CREATE TABLE t (a, b); {trigger}"));
     let error = insert_ints(&database, &[1, 2, 3, 4], |how| how).unwrap_err();
     let expected = "table t, one of the records 1 to 4: away".to_owned();
-    told(&error, (expected, None, "a trigger of the table does ROLLBACK, which ends a load: let it ABORT"));
+    let hint = "RAISE(ROLLBACK) in a trigger, or ON CONFLICT ROLLBACK, has ended the transaction of the load: use ABORT there";
+    told(&error, (expected, None, hint));
 }
 
 #[test]

@@ -161,13 +161,13 @@ fn write(target: Option<&PathBuf>, rowids: &[Option<i64>], cuts: &[usize]) -> Re
 fn rowids_out_of_order_at_the_border_of_two_parts_are_reported_with_both_rowids() {
     let message = |rowids: &[Option<i64>]| write(None, rowids, &[2]).unwrap_err().message().to_owned();
     let some = |rowids: [i64; 4]| rowids.map(Some);
-    assert_eq!(message(&some([1, 7, 6, 8])), "id = 6 follows 7");
-    assert_eq!(message(&some([1, 7, 7, 8])), "id = 7 twice");
+    assert_eq!(message(&some([1, 7, 6, 8])), "id = 6 comes after 7, which is larger");
+    assert_eq!(message(&some([1, 7, 7, 8])), "id = 7 is in two rows");
     assert_eq!(
         message(&[Some(1), Some(7), None, None]),
         "NULL in column id among rows that have numbers in it"
     );
-    assert_eq!(message(&[None, None, Some(2), Some(3)]), "id = 2 twice");
+    assert_eq!(message(&[None, None, Some(2), Some(3)]), "id = 2 is in two rows");
     assert!(write(None, &[None, None, Some(9), Some(10)], &[2]).is_ok());
     assert!(write(None, &some([i64::MIN, -1, 0, i64::MAX]), &[2]).is_ok());
 }

@@ -79,7 +79,7 @@ fn a_cell_beside_the_table_and_a_formula_without_a_value_make_bad_rows() {
         taken.bad,
         [
             "book.xlsx, sheet S, A600: the formula has no stored value",
-            "book.xlsx, sheet S, B601: column B is beside the columns of the table"
+            "book.xlsx, sheet S, B601: column B has a value here, but is outside the columns of the table"
         ]
     );
     let ranged = FormatOptions::new().formulas_are_null(true).range(Some("A:A".parse().unwrap()));

@@ -62,7 +62,7 @@ fn rows_and_cells_out_of_order_doubled_or_beyond_a_sheet_are_refused() {
         ("<row r=\"1048577\"><c><v>1</v></c></row>", "\"1048577\" is not a row number"),
         ("<row r=\"1048576\"><c><v>1</v></c></row><row><c><v>1</v></c></row>", "more than 1048576 rows"),
         ("<row><c r=\"XFE1\"><v>1</v></c></row>", "\"XFE1\" is not the address of a cell"),
-        ("<row><c t=\"s\"><v>3</v></c></row>", "it has no text 3"),
+        ("<row><c t=\"s\"><v>3</v></c></row>", "a cell refers to shared string 3, which does not exist"),
         ("<row><c t=\"s\"><v>99999999999999999999</v></c></row>", "is not a number of a shared text"),
         ("<row><c><v>1e999</v></c></row>", "\"1e999\" is not a number"),
         ("<row><c><v>nan</v></c></row>", "\"nan\" is not a number"),
