@@ -94,7 +94,7 @@ impl Inflater {
             return wrong(format!("its data inflates to {made} bytes, but its sz is {bytes}"));
         }
         if (read as usize) < data.len() {
-            return wrong("its data goes on after the zlib stream".to_owned());
+            return wrong("it has more bytes after the end of the zlib stream".to_owned());
         }
         Ok(())
     }

@@ -113,7 +113,7 @@ fn refuse_changed(transaction: &Transaction<'_>, known: &ExistingPlan) -> Result
         return Ok(());
     }
     let name = transaction.existing().name().display();
-    Err(Error::target(format!("the schema of {name} has changed since it was looked at"))
+    Err(Error::target(format!("the schema of {name} has changed since the run was planned"))
         .hint("run again")
         .refuting(Assumption::Schema))
 }

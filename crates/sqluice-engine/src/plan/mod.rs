@@ -380,7 +380,7 @@ impl Memory {
             // Uploads take a part of the memory, which has a minimum.
             let least = least + options.destination.as_ref().map_or(0, |to| to.memory_bytes(0));
             let (given, enough) = (Mebibytes(options.memory_bytes), Mebibytes::at_least(least));
-            let message = format!("{given} of memory are too little{what}: {enough} are enough");
+            let message = format!("{given} of memory is too little{what}: {enough} is enough");
             let setting = Setting::Memory.to(enough.to_string().replace(' ', ""));
             return Err(Error::usage(message).hint(message!["give at least ", setting]));
         }

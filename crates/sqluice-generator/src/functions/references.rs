@@ -342,7 +342,7 @@ impl Reference {
     fn parents(&self, world: &World) -> Result<u64> {
         match world.rows_of(self.column.table, &self.column.table_name)? {
             0 => Err(Error::usage(format!(
-                "{} has no rows that others could refer to",
+                "{} has no rows, and rows of other tables must refer to one",
                 self.column.table_name
             ))
             .hint(Setting::Rows.to(format!("{}=1000", self.column.table_name)))),

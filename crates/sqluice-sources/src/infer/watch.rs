@@ -160,7 +160,7 @@ impl Watch {
         let found = guess.by(&seen.evidence[index]).name();
         let (column, guess) = (self.0.columns[index] + 1, guess.inferred.name());
         Err(Error::input(format!(
-            "the first rows made column {column} {guess}, but later ones make it {found}"
+            "column {column} is {guess} in the first rows, but {found} with later ones"
         ))
         .hint("declare the type of the column"))
     }

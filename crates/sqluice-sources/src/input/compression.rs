@@ -206,7 +206,7 @@ impl Decompress<'_> {
         };
         let failed = if error.kind() == ErrorKind::UnexpectedEof {
             Error::input(format!("the {what} data ends too early"))
-                .hint("was the file copied or written to its end?")
+                .hint("the file seems to be incomplete: copy or write it again")
         } else if needs_more_memory(&error) {
             Error::input(format!("the {what} data needs more than 128 MiB of memory to decompress"))
                 .hint(self.named.by_pipe(what.command()))

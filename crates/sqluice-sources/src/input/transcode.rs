@@ -110,10 +110,10 @@ impl<R: Read> Transcode<R> {
         // The input has ended while the decoder was waiting for the rest of a character.
         let error = if self.ended {
             Error::input(format!("the text ends in the middle of a character of {}: {what}", self.encoding))
-                .hint("was the file copied or written to its end?")
+                .hint("the file seems to be incomplete: copy or write it again")
         } else {
-            Error::input(format!("no character in {}: {what}", self.encoding))
-                .hint(message!["is the text encoded in another way? ", Setting::Encoding.to("NAME")])
+            Error::input(format!("no character of {}: {what}", self.encoding))
+                .hint(message!["if the text has another encoding: ", Setting::Encoding.to("NAME")])
         };
         error.at(Place {
             file: self.name.clone(),

@@ -327,13 +327,13 @@ fn bytes_that_are_invalid_in_the_encoding_are_reported_at_their_place() {
     );
     load("-E shift_jis", b"a,b\n1,x\n2,\xff\n").fails(
         1,
-        "error: t.csv:3:3: no character in Shift_JIS: byte 0xff\n\n\
-         hint: is the text encoded in another way? --encoding NAME",
+        "error: t.csv:3:3: no character of Shift_JIS: byte 0xff\n\n\
+         hint: if the text has another encoding: --encoding NAME",
     );
     load("-E utf-16le", b"a\0\n\x001\0\n\x002").fails(
         1,
         "error: t.csv:3:1: the text ends in the middle of a character of UTF-16LE: byte 0x32\n\n\
-         hint: was the file copied or written to its end?",
+         hint: the file seems to be incomplete: copy or write it again",
     );
 }
 
@@ -363,7 +363,7 @@ fn a_compressed_file_that_ends_early_or_is_damaged_is_refused() {
             1,
             &format!(
                 "error: t.csv: the {what} data ends too early\n  caused by: [..]\n\n\
-                 hint: was the file copied or written to its end?"
+                 hint: the file seems to be incomplete: copy or write it again"
             ),
         );
     }

@@ -30,7 +30,7 @@ fn threads_and_memory_do_not_change_the_written_bytes() {
     }
     load("one.csv --memory 1MiB").fails(
         2,
-        "error: 1 MiB of memory are too little: 24 MiB are enough\n\nhint: give at least --memory 24MiB",
+        "error: 1 MiB of memory is too little: 24 MiB is enough\n\nhint: give at least --memory 24MiB",
     );
     load("one.csv -j 0").fails(
         2,

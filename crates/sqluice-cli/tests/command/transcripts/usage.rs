@@ -164,7 +164,7 @@ For more information, try '--help'.",
         "generate x.db --preset user --rows 3 --memory 1MiB",
         2,
         "\
-error: 1 MiB of memory are too little: 24 MiB are enough
+error: 1 MiB of memory is too little: 24 MiB is enough
 
 hint: give at least --memory 24MiB",
     );

@@ -73,7 +73,10 @@ impl<'s> Types<'s> {
     fn pay(&mut self, name: &str) -> Result<(), Fault> {
         self.cost += 1 + name.len() / NAME_BYTES;
         match self.cost > COST_MAX {
-            true => Err(Error::input(format!("its schema stands for more than {COST_MAX} types")).into()),
+            true => Err(Error::input(format!(
+                "its schema has more than {COST_MAX} types if each use of a named type counts"
+            ))
+            .into()),
             false => Ok(()),
         }
     }

@@ -185,7 +185,7 @@ fn a_wrongly_guessed_type_stops_the_load_after_the_part_that_shows_it() {
     assert_eq!(source.total(), Some(Amount { rows: 0, bytes: 30 }));
     assert!(!watch.broken());
     let (rows, loaded) = load(source);
-    let message = "the first rows made column 2 INTEGER, but later ones make it REAL";
+    let message = "column 2 is INTEGER in the first rows, but REAL with later ones";
     assert_eq!(loaded.unwrap_err().message(), message);
     assert_eq!(rows, 4, "the sink took all rows of the part");
     assert!(watch.broken() && watch.clone().broken());

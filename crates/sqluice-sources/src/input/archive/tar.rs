@@ -261,7 +261,7 @@ struct Extended {
 impl Extended {
     /// Parses pax records. A record is its length in digits, a blank, a name, `=`, a value and a line feed.
     fn read(&mut self, mut data: &[u8]) -> Result<(), &'static str> {
-        const WRONG: &str = "has malformed properties";
+        const WRONG: &str = "has a malformed pax header";
         while !data.is_empty() {
             let blank = data.iter().position(|byte| *byte == b' ').ok_or(WRONG)?;
             let length = str::from_utf8(&data[..blank]).ok().and_then(|digits| digits.parse::<usize>().ok());

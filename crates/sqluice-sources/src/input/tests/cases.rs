@@ -77,10 +77,10 @@ fn encodings_are_found_by_the_labels_of_the_encoding_standard() {
 fn the_error_for_bad_bytes_has_their_line_and_column() {
     let (text, error, hint) = failure(b"id,name\r\n1,\x82\xa0\xff\n", Some("shift_jis"));
     assert_eq!(text, "id,name\r\n1,あ");
-    assert_eq!(error, "x.csv:2:4: no character in Shift_JIS: byte 0xff");
-    assert_eq!(hint, "is the text encoded in another way? `encoding = NAME`");
+    assert_eq!(error, "x.csv:2:4: no character of Shift_JIS: byte 0xff");
+    assert_eq!(hint, "if the text has another encoding: `encoding = NAME`");
     let (_, error, _) = failure(b"a\0\n\0\0\xd8b\0", Some("utf-16le"));
-    assert_eq!(error, "x.csv:2:1: no character in UTF-16LE: bytes 0x00 0xd8");
+    assert_eq!(error, "x.csv:2:1: no character of UTF-16LE: bytes 0x00 0xd8");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_file_may_not_end_within_a_character() {
     let (text, error, hint) = failure(b"a\n\x82", Some("shift_jis"));
     assert_eq!(text, "a\n");
     assert_eq!(error, "x.csv:2:1: the text ends in the middle of a character of Shift_JIS: byte 0x82");
-    assert_eq!(hint, "was the file copied or written to its end?");
+    assert_eq!(hint, "the file seems to be incomplete: copy or write it again");
     assert!(failure(b"\xff\xfea\0b", None).1.starts_with("x.csv:1:2: the text ends in the middle"));
 }
 

@@ -188,7 +188,7 @@ fn damaged_content_ends_a_sample_and_is_reported_by_reading() {
     let folder = TempDir::new().unwrap();
     let cut_off = &gzip(&long())[..1000];
     let cases: &[(&[u8], Option<&str>, &str)] = &[
-        (b"a\n\xff", Some("shift_jis"), ":2:1: no character in Shift_JIS: byte 0xff"),
+        (b"a\n\xff", Some("shift_jis"), ":2:1: no character of Shift_JIS: byte 0xff"),
         (cut_off, None, ": the gzip data ends too early"),
         (b"\x1f\x8b", None, ": the gzip data ends too early"),
         #[cfg(feature = "bzip2-xz")]

@@ -152,7 +152,7 @@ fn the_preset_shop_without_customers_is_refused() {
     let home = Home::new();
     let nobody = generate("shop", &home.path("shop.db"), &[(None, 1000), (Some("customers"), 0)], 3);
     let error = nobody.run().unwrap_err();
-    assert_eq!(error.without_hint(), "customers has no rows that others could refer to");
+    assert_eq!(error.without_hint(), "customers has no rows, and rows of other tables must refer to one");
 }
 
 #[test]

@@ -446,7 +446,7 @@ fn a_plan_for_a_new_table_is_refused_after_another_connection_created_the_table(
     let prepared = Load::new(home.path("x.db"), [home.path("t.csv")]).prepare(&Context::default()).unwrap();
     database.execute_batch("CREATE TABLE t (a)").unwrap();
     let error = prepared.run(&Context::default()).unwrap_err();
-    assert!(error.message().ends_with("has changed since it was looked at"), "{error}");
+    assert!(error.message().ends_with("has changed since the run was planned"), "{error}");
     assert_eq!(error.hint_text().as_deref(), Some("run again"));
     assert_eq!(database.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)), Ok(0));
 }

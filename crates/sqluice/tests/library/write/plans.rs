@@ -83,7 +83,7 @@ fn a_plan_that_sorts_needs_memory_for_sorting() {
         assert!(sorting.sort_bytes >= 4 << 20 && sorting.buffer_bytes <= 16 << 20, "{sql}");
         let error = plan(sql, 3 << 20).unwrap_err();
         let said = (error.kind(), error.message(), error.hint_text());
-        let expected = "3 MiB of memory are too little to sort with: 4 MiB are enough";
+        let expected = "3 MiB of memory is too little to sort with: 4 MiB is enough";
         let hint = "give at least `memory = 4MiB`";
         assert_eq!(said, (ErrorKind::Usage, expected.to_owned(), Some(hint.to_owned())), "{sql}");
     }
@@ -147,7 +147,7 @@ fn a_plan_has_the_requested_number_of_threads_or_as_many_as_the_memory_allows() 
     let error = threads(1, (3 << 20) - 1).unwrap_err();
     assert_eq!(
         (error.kind(), error.message().as_str()),
-        (ErrorKind::Usage, "2.9 MiB of memory are too little: 3 MiB are enough")
+        (ErrorKind::Usage, "2.9 MiB of memory is too little: 3 MiB is enough")
     );
     assert_eq!(threads(0, 256 << 20).unwrap_err().kind(), ErrorKind::Usage);
     assert!(plan(options).unwrap().threads > 0);
