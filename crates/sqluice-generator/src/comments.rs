@@ -146,7 +146,7 @@ pub(crate) fn comments(sql: &str) -> Result<Comments<'_>, Fault> {
             }
             Owner::Nothing | Owner::Table { .. } => {
                 return Err(Fault::new(at, "a gen: comment that belongs to no column")
-                    .hint("it stands after the column whose values it describes, within the column list of CREATE TABLE"));
+                    .hint("it belongs after the column whose values it describes, within the column list of CREATE TABLE"));
             }
         }
     }

@@ -66,7 +66,8 @@ impl Chains {
         self.meeting.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of entries on leaves of trees whose chains go on where the entries end: the last page is damaged.
+    /// Returns the number of entries whose overflow chain names a further page after their last byte, so that its last page is damaged.
+    /// Only entries on leaves that trees name count.
     pub fn unended(&self) -> u64 {
         self.unended.load(Ordering::Relaxed)
     }

@@ -78,9 +78,9 @@ impl Rowids {
 /// The entries of an index whose rows are lost.
 #[derive(Clone, Debug)]
 pub struct Witness {
-    /// The number of the sought tree of the table.
+    /// The position of the table in [`Sought::trees`](super::Sought::trees).
     pub table: usize,
-    /// The number of the sought tree of the index.
+    /// The position of the index in [`Sought::trees`](super::Sought::trees).
     pub index: usize,
     /// The rowids of the lost rows.
     pub rowids: Rowids,

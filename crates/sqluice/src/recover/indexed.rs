@@ -1,4 +1,5 @@
-//! Lost rows of which indexes have columns, and the report on them.
+//! Lost rows that are known from indexes only: a table `lost_and_found_N` gets the columns in the entries of the indexes, and the report
+//! says which rows these are.
 //!
 //! ```text
 //!  index on t (name, born)    'Ada'    1815   rowid 41     lost_and_found_1    source_rowid | name | born | city
