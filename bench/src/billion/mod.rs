@@ -147,7 +147,7 @@ impl Track<'_> {
         })
     }
 
-    /// Writes as many raw bytes as the big file has. In the first round, the big file is generated before.
+    /// Writes as many raw bytes as the big file has. The first call generates the big file first, to learn its size.
     fn raw(&mut self) -> anyhow::Result<Lap> {
         let bytes = self.bytes.context("the first lap makes the big file")?;
         let file = self.house.file("raw");

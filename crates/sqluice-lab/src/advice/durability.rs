@@ -17,7 +17,7 @@
 use crate::figures;
 use crate::record::Variant;
 
-/// The worst that can happen to a database, in ascending order.
+/// The worst loss that settings allow for a database, from the least to the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Risk {
     /// Committed transactions persist. With the defaults, a power failure in the moment after a commit may roll back this transaction,

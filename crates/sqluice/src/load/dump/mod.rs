@@ -64,7 +64,8 @@ use last::Last;
 use statement::{first_words, text_of};
 use walk::{Walk, Walked};
 
-/// The divisor of the memory for a single statement: it exists at the same time as text, as tokens and in SQLite.
+/// A limit for memory: a single statement may have the load's memory divided by this number, as it exists as text, as tokens and in SQLite
+/// at the same time.
 const STATEMENT_SHARE: u64 = 8;
 
 /// The number of bytes, from the start of a dump, that are searched for the name of the program that wrote it.

@@ -259,8 +259,8 @@ impl LoadFile {
         Ok(file)
     }
 
-    /// Forgets that the sample has all rows and columns to load, and forgets its first bad row: because of a row limit, the load may end
-    /// before these rows.
+    /// Forgets that the sample has all rows and columns to load, and forgets its first bad row: the row limit may end the load before these
+    /// rows.
     pub(crate) fn unsee(&mut self) {
         self.seen = false;
         self.first_fault = None;

@@ -50,7 +50,8 @@ const CARD_MIN: u64 = 1_000_000_000_000;
 #[derive(Clone, Copy, Debug, Default)]
 struct Verdict {
     forms: ValueForms,
-    /// The number of the masked column that has the same text; `None` if no masked column has it.
+    /// The index of a masked column that has the same text, in the search's list of masked columns; `None` if no masked column has the
+    /// text.
     place: Option<u16>,
     is_json: bool,
     /// The kinds of personal data that keys in JSON suggest.
@@ -97,7 +98,7 @@ pub(super) struct ColumnFindings {
     of_blocks: u8,
     /// For each kind of personal data, the number of values whose keys suggest it.
     pub(super) keyed: BTreeMap<&'static str, u64>,
-    /// For each masked column, by its number, the number of values that it has, too.
+    /// For each masked column, by its index in the search's list of masked columns: the number of values that the masked column also has.
     pub(super) places: BTreeMap<u16, u64>,
     block: Block,
     keys: Keys,
