@@ -69,7 +69,7 @@ pub struct Settings {
 /// The maximum disk space for each file, in bytes: the file itself and its copies in databases.
 const FILE_BYTES_MAX: u64 = 40_000;
 
-/// The maximum disk space for the copies of each file that a round puts aside, in bytes.
+/// The maximum disk space in bytes, for each file, of the copies that the laps of one round put aside.
 const FILE_ROUND_BYTES_MAX: u64 = 5 * 13_000;
 
 /// The maximum number of files that are overwritten.

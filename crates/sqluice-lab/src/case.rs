@@ -185,7 +185,7 @@ pub(crate) struct Case {
     pub(crate) published_note: Option<String>,
     pub(crate) settings: Vec<String>,
     pub(crate) command: String,
-    /// The maximum number of bytes on the disk and in memory.
+    /// The maximum number of bytes on the disk; `memory_bytes` is the maximum in memory.
     pub(crate) disk_bytes: u64,
     pub(crate) memory_bytes: u64,
     pub(crate) work: Result<Work, Skip>,

@@ -27,7 +27,7 @@ const BATCH: usize = 50;
 
 const SCRIPT: &str = include_str!("billion.py");
 
-/// The PRAGMAs of the publication that have an effect on an in-memory database.
+/// The PRAGMAs of the publication on a billion rows that have an effect on an in-memory database.
 const IN_MEMORY: &[Pragma] = &[("journal_mode", "OFF"), ("synchronous", "OFF"), ("temp_store", "MEMORY")];
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {

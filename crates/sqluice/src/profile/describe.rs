@@ -45,7 +45,7 @@ pub(super) struct Rules {
 pub(super) struct Described<'t> {
     pub(super) table: &'t Table,
     pub(super) facts: &'t TableFacts,
-    /// The number of each column among the read columns; `None` if SQLite computes the column.
+    /// The position of each column of the table among the read columns; `None` if SQLite computes the column.
     pub(super) read: &'t [Option<usize>],
     /// The literals in the table's statement, which are shown anyway.
     pub(super) stated: &'t [String],

@@ -304,7 +304,7 @@ impl<'f> Resolving<'f> {
         person.is_some_and(|person| keys.iter().all(|key| key.contains(&person)))
     }
 
-    /// Refuses masks whose values would violate constraints.
+    /// Refuses masks that would make values which violate constraints.
     fn refuse_constraints(&self) -> Result<()> {
         for (&(table, column), Chosen { mask, parent }) in &self.chosen {
             let declared = &self.schema.tables[table];

@@ -438,8 +438,8 @@ impl PreparedDump {
         (is_new && !self.with_nan.contains(&column)).then_some(column)
     }
 
-    /// Finds the first two records that have one of these rowids, which may be equal. Returns the number, counted from 0, of the later
-    /// record; `None` if there are not two.
+    /// Returns the second record of a table, in the order of the dump, that has one of these rowids. Both rowids may be the same. Records
+    /// are counted from 0; `None` if fewer than two records have the rowids.
     fn later_record(&self, table: &str, rowids: [i64; 2]) -> Option<u64> {
         let place = self.schema.place(table)?;
         let declared = &self.schema.tables[place];

@@ -615,7 +615,8 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Returns the names of the tables, and the statements, in rows of `sqlite_schema`. `values` is the text `VALUES (...)`.
+    /// Reads rows that a dump inserts into `sqlite_schema`: returns the names of their tables, and their SQL statements. `values` is the
+    /// text `VALUES (...)`.
     fn entries(&self, values: &str, header: usize, range: &Range<u64>) -> Result<(Vec<String>, Vec<String>)> {
         let position = |column: &str| match &self.script.headers[header].columns {
             None => ["type", "name", "tbl_name", "rootpage", "sql"].iter().position(|known| *known == column),

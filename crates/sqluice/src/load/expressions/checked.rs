@@ -128,7 +128,7 @@ impl Checked {
         filter.uses.iter().map(place).collect()
     }
 
-    /// Checks the expressions of a load for the table `table`, whose file columns are `inputs`.
+    /// Checks the expressions of a load for the table `table`. `inputs` are the columns that the files of the table have.
     pub(crate) fn new(
         load: &Load,
         functions: &Functions,

@@ -38,7 +38,7 @@ use super::request::shared_paths::Outputs;
 use input::LoadInput;
 use opening::{Archives, Opened};
 
-/// The reason to leave out an archive whose name matches a pattern, but none of whose members does.
+/// The reason to leave out an archive if none of its members matches the pattern that the user gives.
 const NO_MATCH: &str = "an archive without a matching file";
 
 /// The inputs of a load.

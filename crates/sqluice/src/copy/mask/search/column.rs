@@ -31,13 +31,13 @@ const BLOCK_DIFFERENT_MIN: usize = 4;
 /// The maximum number of bytes of a text that is tested as a whole. In a longer text, only parts are searched for forms.
 const WHOLE_BYTES_MAX: usize = 200;
 
-/// The maximum number of different values of a column whose results a thread keeps, in case the values are repeated.
+/// The maximum number of results that a thread keeps for the different values of one column, in case the values are repeated.
 const KNOWN_VALUES_MAX: usize = 512;
 
-/// The maximum number of values whose results a thread keeps, for all columns that it searches together.
+/// The maximum number of results that a thread keeps for the values of all columns that it searches together.
 const KNOWN_VALUES_OF_ALL: usize = 10_000;
 
-/// The maximum number of keys whose kinds of personal data are kept.
+/// The maximum number of keys for which the suggested kind of personal data is kept.
 const KNOWN_KEYS_MAX: usize = 1000;
 
 /// The maximum number of kinds of personal data that are recorded for the keys inside one value.
@@ -96,7 +96,7 @@ pub(super) struct ColumnFindings {
     forms: FormCounts,
     /// The forms, as a set of bits, that a sufficient share of the values has in at least one block.
     of_blocks: u8,
-    /// For each kind of personal data, the number of values whose keys suggest it.
+    /// For each kind of personal data, the number of values with a key that suggests this kind.
     pub(super) keyed: BTreeMap<&'static str, u64>,
     /// For each masked column, by its index in the search's list of masked columns: the number of values that the masked column also has.
     pub(super) places: BTreeMap<u16, u64>,
