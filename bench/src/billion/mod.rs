@@ -1,4 +1,5 @@
-//! A billion rows of the published `user` table: `sqluice generate` compared with the bare disk and SQLite's fastest methods.
+//! A billion rows of the table `user` of the article "Towards Inserting One Billion Rows in SQLite Under A Minute": `sqluice generate`
+//! compared with the bare disk and SQLite's fastest methods.
 //!
 //! ```text
 //!  round:  generate -> verified      a process of the release binary, synced at its end

@@ -252,7 +252,7 @@ pub(crate) struct Experiment {
 }
 
 impl Experiment {
-    /// Creates an experiment from the published experiment or question `id`; more is better.
+    /// Creates an experiment from the published experiment or question `id`. Larger figures are better.
     pub(crate) fn new(id: &'static str, unit: &'static str, count: u64) -> Experiment {
         let all = published();
         let experiment = all.experiment.iter().find(|one| one.id == id);

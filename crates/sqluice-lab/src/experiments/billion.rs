@@ -1,5 +1,5 @@
-//! The experiment `billion-variants`: filling a table of a billion rows in Rust and in Python. The published seconds, for 100 million rows,
-//! are converted to rows per second.
+//! The experiment `billion-variants`: filling a table of a billion rows in Rust and in Python. The seconds in the publication are for 100
+//! million rows, and are converted to rows per second.
 
 use std::fs;
 use std::path::Path;

@@ -93,7 +93,7 @@ fn indexes<'i>(
     })
 }
 
-/// Makes the indexes of a table that are not unique, on all cores, in the temporary database at `path`.
+/// Makes the non-unique indexes of a table, on all cores, in the temporary database at `path`.
 fn make_indexes(
     merge: &Merge,
     path: &Path,

@@ -263,7 +263,7 @@ impl<'s> Around<'s> {
         }
     }
 
-    /// Returns the error for a table whose numbers would become too large.
+    /// Returns the error for a table with rowids that would become too large.
     pub(super) fn too_large(&self, table: &Table, source: usize) -> Error {
         let message = format!("table {} of {} can't be renumbered", table.name, self.sources[source].name());
         Error::input(message).hint("its numbers, or values that refer to them, are too large to be raised")

@@ -153,7 +153,7 @@ pub(super) fn finish(
 }
 
 impl VirtualTable {
-    /// Returns `true` if this crate builds the index of the table, and `false` if SQLite does.
+    /// Returns `true` if this crate builds the full-text index of the table, and `false` if SQLite does or the table has none.
     pub(super) fn is_indexed_here(&self) -> bool {
         self.content != Content::Boxes && matches!(Declaration::in_schema(&self.sql, &self.name), Ok(Ok(_)))
     }

@@ -1,8 +1,10 @@
-//! Describes numbers, and dates and times, by quantiles. The generated values are about as many different ones as in the column.
+//! Describes numbers, and dates and times, by quantiles. The column and the generated values have about the same number of different
+//! values.
 //!
 //! No quantile is a value of the column: quantiles of integers lie between two integers, quantiles of decimals have an additional digit,
-//! and quantiles of times are moved to a round time, and away from values. Each quantile is the mean of 20 values, or a value of 20 rows.
-//! The first and the last quantile follow from values further inside, so that they don't reveal the smallest and the largest values.
+//! and quantiles of times are moved to a round time, and away from values. Each quantile comes from the mean of 20 values, or from a value
+//! of 20 rows. The first and the last quantile follow from values further inside, so that they don't reveal the smallest and the largest
+//! values.
 //!
 //! ```text
 //!  sorted sample ── 21 of its values, rounded ──> quantiles ── too many different values? ──> pool(n, quantiles)

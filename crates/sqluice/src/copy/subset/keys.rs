@@ -167,7 +167,7 @@ impl KeyFile {
         Ok(())
     }
 
-    /// Copies the keys of table `number` to the table `name` of the connection `to`.
+    /// Copies the keys of the table at position `number` in the schema to the table `name` of the connection `to`.
     pub(super) fn send(&self, number: usize, to: &Connection, name: &str) -> Result<()> {
         let Some(key) = self.tables.get(&number) else { return Ok(()) };
         let connection = self.connection()?;
@@ -175,7 +175,7 @@ impl KeyFile {
         transfer(&connection, &select, to, &key.insert(name)).map_err(cannot_write)
     }
 
-    /// Adds the keys in the table `name` of the connection `from` to the keys of table `number`.
+    /// Adds the keys in the table `name` of the connection `from` to the keys of the table at position `number` in the schema.
     pub(super) fn receive(&self, number: usize, from: &Connection, name: &str) -> Result<()> {
         let Some(key) = self.tables.get(&number) else { return Ok(()) };
         let connection = self.connection()?;

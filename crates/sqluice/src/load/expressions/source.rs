@@ -215,7 +215,7 @@ pub(crate) struct Computing {
     outputs: Arc<Outputs>,
 }
 
-/// The columns of batches that expressions compute.
+/// The columns that expressions compute, for the batches of a file.
 #[derive(Debug)]
 pub(crate) struct Outputs {
     pub(crate) program: Arc<Program>,

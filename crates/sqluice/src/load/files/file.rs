@@ -397,7 +397,7 @@ impl LoadFile {
         Ok(FileMap { from, defaults })
     }
 
-    /// Refuses a file without column names whose number of columns differs from the number in the table.
+    /// Refuses a file that has no column names, and more or fewer columns than the table.
     pub(crate) fn refuse_width(&self, table: &Table) -> Result<()> {
         let taking = table.columns.iter().filter(|column| column.generated.is_none());
         let (fields, columns) = (self.names.len(), taking.count());
