@@ -89,7 +89,7 @@ const COLUMNS: [Column<'static>; 5] = [
     ("peak memory", &memory),
 ];
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -124,7 +124,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("billion", facts, &ways, &rounds, RATIOS, &table("", &COLUMNS, &ways, &rounds))
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     settings: &'a Settings,
     house: &'a House<'a>,

@@ -49,7 +49,7 @@ const CLAIM: f64 = 10.0;
 const COLUMNS: [Column<'static>; 3] =
     [("seconds: median (min..max)", &seconds), ("GB/s", &throughput), ("peak memory", &memory)];
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -100,7 +100,7 @@ fn median(rounds: &[Round], way: &str) -> f64 {
     spread(&laps(rounds, way), |lap| lap.seconds).median
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     database: PathBuf,

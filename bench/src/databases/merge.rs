@@ -151,7 +151,7 @@ fn interleave(source: &Path, place: usize) -> anyhow::Result<()> {
     open(source, &sql).map(drop)
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     indexed: bool,

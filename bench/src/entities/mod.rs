@@ -136,7 +136,7 @@ fn step(round: &Round, step: &str, way: &str) -> Option<f64> {
     Some(of(way)? / of(&format!("{}_write_many", way.split('_').next()?))?)
 }
 
-/// Runs the lap in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -176,7 +176,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("entities", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     entities: u64,

@@ -138,7 +138,7 @@ pub(super) fn optimize(file: &Path) -> anyhow::Result<()> {
     close(connection, file)
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
 }

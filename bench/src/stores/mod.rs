@@ -164,7 +164,7 @@ const RATIOS: &[Compared] = &[
     ("time of files overwritten to `put_many`", |round| ratio::time(round, "put_files", "put_many"), ""),
 ];
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -238,7 +238,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("stores", facts, &ways, &rounds, RATIOS, &(text + "\n"))
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     files: u64,

@@ -177,7 +177,7 @@ pub(crate) struct Work {
     pub(crate) expected: Expected,
 }
 
-/// A variant to be measured. `work` is the reason if it can't be run on this machine.
+/// A variant to be measured. `work` is a reason if this machine can't run the variant.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) provenance: Provenance,

@@ -62,10 +62,11 @@ const VALUES_PER_STEP: usize = 4;
 /// The number of values at each end of a sample that no quantile is computed from.
 const OUTER: usize = 10;
 
-/// The maximum number of values that show the slope at an end.
+/// The slope of the values at an end of a sample is computed from at most this number of values, beside the [`ENOUGH`] values nearest to
+/// the end.
 const FAR_MAX: usize = 100;
 
-/// The number of values from which a slope is certain.
+/// In a sample of at least this number of values, the slope at an end is certain.
 const SURE: usize = 5000;
 
 /// The minimum number of values from which the first and the last quantile are computed: the outer values, and two means.
@@ -183,8 +184,8 @@ fn few_points(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     Some(points)
 }
 
-/// Returns the common step of all integers, and the least remainder, if the step is more than 1. Returns `None` for few different integers,
-/// whose step would reveal a difference of two values.
+/// Returns the common step of all integers, if the step is more than 1, and the remainder that each integer has when it is divided by the
+/// step. Returns `None` for few different integers, whose step would reveal a difference of two values.
 fn step_of(sorted: &[f64]) -> Option<(f64, f64)> {
     if sorted.chunk_by(|one, other| one == other).count() < ENOUGH {
         return None;

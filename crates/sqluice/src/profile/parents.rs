@@ -5,8 +5,8 @@ use super::sketch::Counts;
 /// The maximum number of classes.
 const CLASSES_MAX: usize = 40;
 
-/// Returns the distribution of the numbers of rows per parent, as an expression. Of the `parents` rows of the other table, those without
-/// a referring row have the number 0.
+/// Returns the distribution of the numbers of rows per parent, as an expression. `parents` is the number of rows of the parent table.
+/// Parents without a referring row count with 0 rows.
 pub(super) fn row_counts(counts: &Counts, parents: u64) -> String {
     let sorted = counts.counts();
     let without = (parents as f64 - counts.different()).max(0.0) / counts.each_stands_for();

@@ -232,7 +232,7 @@ impl Texts<'_> {
         }
     }
 
-    /// Returns the expression for words or letters of the same lengths.
+    /// Returns the expression for words or letters that have the lengths of the texts.
     fn of_lengths(&self, cells: &[&Cell], rows: u64, different: f64) -> String {
         let has_words = |cell: &&&Cell| matches!(cell, Cell::Text(bytes, ..) if bytes.contains(&b' '));
         let lengths = lengths(cells, rows);

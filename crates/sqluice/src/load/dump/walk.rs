@@ -76,8 +76,8 @@ pub(super) struct Walk<'d> {
     touched: HashSet<String>,
     /// `true` once a statement may have read or changed every table.
     all_touched: bool,
-    /// A cache: the table and the shape of rows, by the number of their INSERT's header in the dump. It is cleared when a declaration
-    /// changes.
+    /// A cache: the table and the shape of rows, by the position of their INSERT's header in the `headers` of the script. It is cleared
+    /// when a declaration changes.
     shapes: HashMap<usize, Option<(String, Arc<Shape>)>>,
     last: Vec<Deferred>,
     /// The distinct effects of the statements for SQLite.

@@ -57,7 +57,7 @@ struct LayerMachine {
     nulls: Option<Query>,
 }
 
-/// A column of layers that is 1 for the rows that the filter keeps, so that later layers skip the other rows.
+/// The name of a column that later layers get: 1 for the rows that the filter keeps, so that these layers skip the other rows.
 const KEPT: &str = "sqluice kept";
 
 impl Program {

@@ -397,7 +397,7 @@ impl LoadFile {
         Ok(FileMap { from, defaults })
     }
 
-    /// Refuses a file that has no column names, and more or fewer columns than the table.
+    /// Refuses a file that has no column names, and more or fewer columns than the table takes values for.
     pub(crate) fn refuse_width(&self, table: &Table) -> Result<()> {
         let taking = table.columns.iter().filter(|column| column.generated.is_none());
         let (fields, columns) = (self.names.len(), taking.count());
@@ -439,7 +439,7 @@ impl LoadFile {
         Ok(Tallied::over(Converting::over(source, formed), &self.tally))
     }
 
-    /// Returns the conversions of the fields that are read, with the columns of the batches that they apply to.
+    /// Returns the conversions of the fields that are read, each with the column of the batches that it applies to.
     fn converted(&self, wanted: &WantedFields) -> Vec<ConvertedColumn> {
         match &self.inputs {
             Some(inputs) => self.conversions.of_inputs(inputs, &wanted.map),
