@@ -19,10 +19,10 @@ use crate::table::{Filled, Table};
 
 use super::inserts::ROWS;
 
-/// The number of rows to which the published seconds refer.
+/// The seconds in the publication are for this number of rows.
 const PUBLISHED_ROWS: f64 = 1e8;
 
-/// The number of rows in a statement of the published batched variants.
+/// The number of rows in a statement of the publication's batched variants.
 const BATCH: usize = 50;
 
 const SCRIPT: &str = include_str!("billion.py");

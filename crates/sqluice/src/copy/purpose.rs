@@ -82,9 +82,9 @@ pub(super) struct Settled {
 /// The effect of a value of the user that differs from the value of the purpose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Must {
-    /// The copy is refused.
+    /// The copy is refused, because the setting must have the value of the purpose.
     Be,
-    /// The value of the user is used.
+    /// The value of the user is used, because the purpose only has a default.
     Default,
 }
 

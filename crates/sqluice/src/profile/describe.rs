@@ -27,7 +27,7 @@ const FEW_NUMBERS: f64 = 24.0;
 /// The maximum number of bytes of a shown value.
 const SHOWN_BYTES_MAX: usize = 100;
 
-/// The approximate number of values that are searched for personal data.
+/// The approximate number of values of a column that are searched for personal data.
 const LOOKED_AT: usize = 2000;
 
 /// The maximum number of texts whose forms are examined.

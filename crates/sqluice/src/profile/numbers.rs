@@ -261,7 +261,7 @@ fn widen(points: &mut [f64], sorted: &[f64], form: Form, (rows, different): (u64
 /// The maximum number of times that the ends of quantiles are moved apart.
 const WIDENINGS_MAX: usize = 4;
 
-/// The maximum number of values that are simulated individually.
+/// Up to this number of generated values, each value is computed to count the different ones. For more values, the count is estimated.
 const LOOKED_AT: u64 = 4000;
 
 /// Returns the number of different values among `values` values that are spread evenly over the quantiles.

@@ -2,7 +2,7 @@
 
 use super::sketch::Counts;
 
-/// The maximum number of classes.
+/// The maximum number of classes into which the numbers of rows per parent are divided.
 const CLASSES_MAX: usize = 40;
 
 /// Returns the distribution of the numbers of rows per parent, as an expression. `parents` is the number of rows of the parent table.

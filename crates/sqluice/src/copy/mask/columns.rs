@@ -63,7 +63,7 @@ struct Chosen<'f> {
     parent: Option<(usize, usize)>,
 }
 
-/// The state of the resolution of a mask file.
+/// The state while the masks of columns are determined from a mask file.
 struct Resolving<'f> {
     file: &'f MaskFile,
     schema: &'f Schema,

@@ -25,7 +25,7 @@ use super::columns::{Masks, column_names};
 use super::first_rows::first_rows;
 use super::report::{MaskedColumn, Remark};
 
-/// The number of rows that are looked at.
+/// The number of first rows of a table by which its masks are judged.
 const ROWS: u64 = 2000;
 
 /// The number of possible values below which a mask hides little.

@@ -68,7 +68,7 @@ pub(super) struct Walk<'d> {
     tables: HashMap<String, (String, String)>,
     /// The tables with triggers.
     with_triggers: HashSet<String>,
-    /// The rows of each table, by its name in lower case.
+    /// The rows of each table, by the name of the table in lower case.
     rows: HashMap<String, TableRows>,
     /// The tables whose rows come with rowids that are in no column of the table.
     with_rowids: HashSet<String>,

@@ -29,7 +29,7 @@ pub(crate) struct LoadInput {
     place: Place,
 }
 
-/// The place of an input.
+/// The place from which an input is opened.
 #[cfg(feature = "archives")]
 enum Place {
     /// The path or the URL of the input.

@@ -19,7 +19,7 @@ use super::masked_texts::{KnownTexts, hash_of};
 use crate::personal::{self, FormCounts, ValueForms, forms_inside, forms_of};
 use crate::profile::hash_bytes;
 
-/// The number of rows of a block.
+/// The number of rows of a block, a stretch of the column whose values are also judged by themselves.
 const BLOCK_ROWS: usize = 256;
 
 /// The minimum number of values of a block that must have a form.
