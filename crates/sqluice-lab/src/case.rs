@@ -82,7 +82,7 @@ impl Digest {
         self.sum = self.sum.wrapping_add(mixed(row.0));
     }
 
-    /// Returns the digest of rows of one integer.
+    /// Returns the digest of rows that have one integer each.
     pub(crate) fn of_ints(ints: impl IntoIterator<Item = i64>) -> Digest {
         let mut digest = Digest::default();
         for int in ints {

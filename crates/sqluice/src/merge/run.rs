@@ -273,7 +273,7 @@ impl<'r> Run<'r> {
         })
     }
 
-    /// Returns trees that already have the order of the result, or that are sorted.
+    /// Returns the B-trees `pieces` as content of the result: copied if they have the order of the result, otherwise sorted.
     fn in_order<'a>(
         &self,
         place: usize,

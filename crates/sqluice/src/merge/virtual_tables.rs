@@ -26,11 +26,11 @@ use sqluice_core::schema::virtual_table::VirtualTableSql;
 /// A virtual table to rebuild.
 #[derive(Clone, Debug)]
 pub(super) struct VirtualTable {
-    /// The index of the table among the shared objects.
+    /// The position of the table among the shared objects.
     pub(super) object: usize,
     pub(super) name: String,
     sql: String,
-    /// The sources that have the table.
+    /// The positions of the sources that have the table.
     members: Vec<usize>,
     /// The names of the shadow tables, in lower case.
     pub(super) shadows: Vec<String>,

@@ -34,7 +34,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Returns the least distance of two different values.
+    /// Returns the smallest possible distance between two different values of this form; 0 if there is no smallest one.
     fn unit(self) -> f64 {
         match self {
             Form::Int | Form::Length | Form::Moment { .. } => 1.0,
@@ -133,7 +133,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Returns the number of equal values in a sorted sample.
+/// Returns the number of values in a sorted sample that equal `value`.
 fn rows_of(sorted: &[f64], value: f64) -> usize {
     sorted.partition_point(|other| *other <= value) - sorted.partition_point(|other| *other < value)
 }

@@ -19,7 +19,7 @@ pub(super) fn row_counts(counts: &Counts, parents: u64) -> String {
     format!("rows({})", classes.iter().map(class).collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a share of rows, as a number.
+/// Formats the share of `rows` in `all` as a number.
 pub(super) fn share(rows: u64, all: u64) -> String {
     let text = format!("{:.9}", rows as f64 / all as f64);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

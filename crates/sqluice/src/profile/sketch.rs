@@ -35,7 +35,7 @@ impl Counts {
         Counts { slots: vec![(FREE, 0); 64], used: 0, last: u64::MAX }
     }
 
-    /// Counts a value.
+    /// Counts a value, which is given by its hash.
     #[inline]
     pub(super) fn add(&mut self, hash: u64) {
         if hash <= self.last {
@@ -157,7 +157,7 @@ pub(crate) fn hash_bytes(bytes: &[u8], kind: u64) -> u64 {
     mix(folded(state ^ u64::from_le_bytes(last)))
 }
 
-/// Returns the XOR of both halves of a product.
+/// Multiplies a word by a constant, and returns the XOR of both halves of the product.
 #[inline]
 fn folded(word: u64) -> u64 {
     let product = u128::from(word ^ STEP) * u128::from(0xd6e8_feb8_6659_fd93_u64);

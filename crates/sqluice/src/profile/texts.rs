@@ -298,7 +298,7 @@ fn pattern(text: &str) -> Option<String> {
     Some(pattern)
 }
 
-/// Returns the number of texts with a pattern.
+/// Returns the number of different texts that have a pattern.
 fn capacity(pattern: &str) -> f64 {
     let of = |character| match character {
         'A' | 'a' => 26.0,

@@ -61,11 +61,11 @@ pub(super) fn may_mean_any(column: &str) -> bool {
 /// The names of tables, in all forms in which columns use them.
 #[derive(Debug)]
 pub(crate) struct TableNames {
-    /// The tables of each form.
+    /// The positions of the tables that each form of a name means.
     forms: HashMap<String, Vec<usize>>,
     /// The tables by the initials of their names' words followed by `id`: `nid` of `notes`.
     initials: HashMap<String, Vec<usize>>,
-    /// The words of each table's name.
+    /// The words of each table's name, by the position of the table.
     words: Vec<Vec<String>>,
 }
 

@@ -138,7 +138,7 @@ pub(crate) fn nothing_left(left_out: &[LeftOutFile]) -> Error {
     )
 }
 
-/// Sorts the files that are left out by their names.
+/// Sorts left-out files by name.
 pub(crate) fn sort(left_out: &mut [LeftOutFile]) {
     left_out.sort_by_cached_key(|file| PathBuf::from(&file.name));
 }
