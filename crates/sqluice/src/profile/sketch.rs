@@ -72,7 +72,7 @@ impl Counts {
         }
     }
 
-    /// Moves the counts within the range to a table of `slots` slots.
+    /// Moves the counts of hashes within the range to a table of `slots` slots.
     fn rebuild(&mut self, slots: usize) {
         let old = std::mem::replace(&mut self.slots, vec![(FREE, 0); slots]);
         self.used = 0;

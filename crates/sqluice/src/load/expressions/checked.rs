@@ -45,7 +45,7 @@ pub(super) struct Expression {
 pub(super) struct Layer {
     /// The names that the expressions use, each with its origin.
     pub(super) names: Vec<(String, Origin)>,
-    /// The indexes of the expressions.
+    /// The expressions of the layer, as indexes in [`Checked::expressions`].
     pub(super) expressions: Vec<usize>,
 }
 
