@@ -78,10 +78,10 @@ impl<K: Ord, V: Debug + PartialEq> First<K, V> {
         self.0.contains_key(key)
     }
 
-    /// Keeps the first result of a key, and compares each later one with it.
+    /// Keeps the result `mine` if the key has no result yet. Otherwise compares `mine` with the first result of the key.
     ///
     /// # Errors
-    /// When the two differ.
+    /// When `mine` differs from the first result.
     pub fn same(&mut self, key: K, mine: V) -> anyhow::Result<()> {
         match self.0.get(&key) {
             Some(first) => ensure!(mine == *first, "{mine:?}, where another way has {first:?}"),

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_has_the_tables_of_its_records() {
+    fn the_page_of_results_has_the_tables_of_its_records() {
         run(&Settings { records: Vec::new(), check: true }).unwrap();
     }
 

@@ -1,4 +1,4 @@
-//! The laps with which `sqluice generate` is compared: a raw write to the disk, and SQLite's INSERTs.
+//! The laps of the bare disk and of SQLite, with which `sqluice generate` is compared: a raw write, INSERTs, and a copy between databases.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,10 +12,10 @@ use sqluice::splitmix::SplitMix64;
 use crate::db::{close, open};
 use crate::{UNSAFE_PRAGMAS, sync};
 
-/// The number of rows in an INSERT, as in the published article on a billion rows.
+/// The number of rows in an INSERT, as in the article "Towards Inserting One Billion Rows in SQLite Under A Minute".
 const ROWS_PER_INSERT: usize = 50;
 
-/// The table of the article.
+/// The table of the article that [`ROWS_PER_INSERT`] names.
 const TABLE: &str = "CREATE TABLE user (
     id INTEGER NOT NULL PRIMARY KEY,
     area CHAR(6),

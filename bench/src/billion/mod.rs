@@ -1,4 +1,5 @@
-//! A billion rows of the published `user` table: `sqluice generate` compared with the bare disk and SQLite's fastest methods.
+//! A billion rows of the table `user` of the article "Towards Inserting One Billion Rows in SQLite Under A Minute": `sqluice generate`
+//! compared with the bare disk and SQLite's fastest methods.
 //!
 //! ```text
 //!  round:  generate -> verified      a process of the release binary, synced at its end
@@ -88,7 +89,7 @@ const COLUMNS: [Column<'static>; 5] = [
     ("peak memory", &memory),
 ];
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -123,7 +124,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("billion", facts, &ways, &rounds, RATIOS, &table("", &COLUMNS, &ways, &rounds))
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     settings: &'a Settings,
     house: &'a House<'a>,
@@ -147,7 +148,7 @@ impl Track<'_> {
         })
     }
 
-    /// Writes as many raw bytes as the big file has. In the first round, the big file is generated before.
+    /// Writes as many raw bytes as the big file has. The first call generates the big file first, to learn its size.
     fn raw(&mut self) -> anyhow::Result<Lap> {
         let bytes = self.bytes.context("the first lap makes the big file")?;
         let file = self.house.file("raw");

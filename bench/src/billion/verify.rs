@@ -8,7 +8,7 @@ use rusqlite::params;
 
 use crate::db::read;
 
-/// The number of rows at the start and at the end of the table whose values are checked. All rows are counted.
+/// Values are checked in this number of rows at the start of the table, and in as many at its end. The row count covers the whole table.
 const LOOKED_AT: i64 = 1_000_000;
 
 /// Checks that the table has `rows` rows, numbered from 1, and that the rows at both ends have the right values.

@@ -43,13 +43,13 @@ pub struct Settings {
 /// The maximum size of a row and of its entries in the four indexes, in bytes.
 const ROW_BYTES_MAX: u64 = 150;
 
-/// The minimum ratio of the medians of `integrity_check` and `check`.
+/// The claimed ratio: the median seconds of `integrity_check` are at least this many times the median seconds of `check`.
 const CLAIM: f64 = 10.0;
 
 const COLUMNS: [Column<'static>; 3] =
     [("seconds: median (min..max)", &seconds), ("GB/s", &throughput), ("peak memory", &memory)];
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -100,7 +100,7 @@ fn median(rounds: &[Round], way: &str) -> f64 {
     spread(&laps(rounds, way), |lap| lap.seconds).median
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     database: PathBuf,

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use crate::db::{open, read};
 
-/// The indexes: one on text, a composite one, one with two distinct keys, and a descending one.
+/// The indexes: one on text, one on two columns, one on a column with only two different values, and one in descending order.
 pub(crate) const INDEXES: &str = "
     CREATE INDEX user_area ON user (area);
     CREATE INDEX user_age_area ON user (age, area);
     CREATE INDEX user_active ON user (active);
     CREATE INDEX user_area_id ON user (area DESC, id);";
 
-/// The size of SQLite's page cache in KiB. A larger one makes no difference.
+/// The size of SQLite's page cache in KiB. A larger cache makes no difference.
 const CACHE_KIB: u32 = 200_000;
 
 /// Creates the indexes.

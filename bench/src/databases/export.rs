@@ -44,7 +44,7 @@ pub struct Settings {
 
 type Ran = anyhow::Result<(Took, Option<String>)>;
 
-/// Returns the ways. The part of a way is the name of the file that it exports.
+/// Returns the ways to export the table. The field `part` of each way is the name of the file that the way exports.
 fn ways<'a>() -> Vec<Way<Track<'a>, Ran>> {
     vec![
         way("lineitem.csv", "shell-csv", "`sqlite3 -csv`", |track| track.shell("csv")),
@@ -106,7 +106,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("databases-export", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     source: PathBuf,

@@ -95,7 +95,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("databases-mask", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     settings: &'a Settings,
     house: &'a House<'a>,

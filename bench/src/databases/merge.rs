@@ -139,7 +139,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("databases-merge", facts, &ways, &rounds, &case.compared(), &text)
 }
 
-/// Changes the rowids of a database, so that those of the eight databases alternate: the database at `place` gets every eighth number.
+/// Numbers the rows of one of the eight databases anew: `place + 1`, `place + 9` and so on, so that the rowids of all databases interleave.
 fn interleave(source: &Path, place: usize) -> anyhow::Result<()> {
     let sql = format!(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
@@ -151,7 +151,7 @@ fn interleave(source: &Path, place: usize) -> anyhow::Result<()> {
     open(source, &sql).map(drop)
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     indexed: bool,

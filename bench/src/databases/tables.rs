@@ -93,7 +93,7 @@ fn table(counts: &[u64], seconds: &BTreeMap<&str, Seconds>) -> anyhow::Result<St
     Ok(text)
 }
 
-/// Creates a database of `tables` tables. The two rows of each table have the keys `first` and `first + 1`.
+/// Creates a database of `tables` tables. Each table has the same two keys: `first` and `first + 1`.
 fn make(house: &House<'_>, file: &Path, tables: u64, first: u64) -> anyhow::Result<()> {
     let mut parts = Vec::new();
     for part in 0..tables.div_ceil(PART_TABLES) {

@@ -52,7 +52,7 @@ pub struct Settings {
 /// The number of entities that are written.
 const ENTITIES: f64 = 10_000.0;
 
-/// The number of existing entities for each written one, in the part `into`.
+/// In the part `into`, the store already has this many entities for each entity that is written.
 const THERE: u64 = 10;
 
 type Ran = anyhow::Result<(Took, Done)>;
@@ -136,7 +136,7 @@ fn step(round: &Round, step: &str, way: &str) -> Option<f64> {
     Some(of(way)? / of(&format!("{}_write_many", way.split('_').next()?))?)
 }
 
-/// Runs the lap in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -176,7 +176,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("entities", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     entities: u64,
@@ -313,12 +313,13 @@ fn write_rows(db: &Connection, batch: &[Person]) -> anyhow::Result<()> {
     Ok(db.execute_batch("COMMIT")?)
 }
 
-/// The tables of the published article.
+/// The tables of the article "Speeding up batch inserts in SQLite using dynamic statements": `entity` has a row for each entity, `field` a
+/// row for each indexed field of an entity.
 const PUBLISHED: &str = "CREATE TABLE entity (type TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (type, key));
     CREATE TABLE field (type TEXT NOT NULL, entity TEXT NOT NULL, name TEXT NOT NULL, value, PRIMARY KEY (type, entity, name));
     CREATE INDEX by_value ON field (type, name, value);";
 
-/// Writes each entity with four statements to the tables of the published article.
+/// Writes each entity with four statements to the tables of [`PUBLISHED`].
 fn write_published(db: &Connection, batch: &[Person]) -> anyhow::Result<()> {
     db.execute_batch("BEGIN IMMEDIATE")?;
     {

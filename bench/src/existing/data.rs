@@ -91,7 +91,7 @@ pub(crate) fn with_products(schema: &str, rows: u64, file: &Path) -> anyhow::Res
     close(db, file)
 }
 
-/// Writes the rows of `user2` in a database as a CSV file, and syncs it.
+/// Writes the table `user2` of a database to a CSV file, and syncs the file.
 pub(crate) fn users(database: &Path, file: &Path) -> anyhow::Result<()> {
     let db = read(database)?;
     let mut all = db.prepare("SELECT id, area, age, active FROM user2 ORDER BY id")?;

@@ -263,7 +263,7 @@ const TARGET: &str = "lap.db";
 /// The maximum number of rows of a database that SQLite's integrity_check checks: it looks up each index entry, which takes long.
 const CHECKED_ROWS_MAX: u64 = 1_000_000;
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -322,7 +322,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("existing", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     part: &'static str,

@@ -99,7 +99,7 @@ const RATIOS: &[Compared] = &[
     ),
 ];
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -149,7 +149,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 
 const TARGET: &str = "generate.db";
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     settings: &'a Settings,
     house: &'a House<'a>,

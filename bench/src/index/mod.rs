@@ -201,7 +201,7 @@ fn to_added(round: &Round, creates: &[&str], runs: [&str; 2], value: fn(&Lap) ->
     Some(creates.into_iter().reduce(f64::min)? / added(round, runs, value)?.max(SECONDS_MIN))
 }
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -277,7 +277,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 
 const TARGET: &str = "index.db";
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     /// The number of rows of the current way.

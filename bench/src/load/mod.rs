@@ -310,7 +310,7 @@ fn format_of(part: &str, csv: &Input, times: u64) -> (&'static str, f64) {
     }
 }
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -470,7 +470,7 @@ fn input(name: &str, csv: &Input, house: &House<'_>) -> anyhow::Result<Option<In
 /// The database of a lap.
 const TARGET: &str = "load.db";
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     settings: &'a Settings,
     house: &'a House<'a>,

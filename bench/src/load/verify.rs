@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::data::{COLUMNS, NUMBERS};
 use crate::db::{read, sound};
 
-/// The columns of the table's key: the order, and the number of the line in the order.
+/// The key of `lineitem`, as positions of its columns: the number of the order, and the number of the line within the order.
 const KEY: [usize; 2] = [0, 3];
 
 /// The content of the table, which must be equal for all loaders of the file. It does not depend on the order of the rows, nor on the type

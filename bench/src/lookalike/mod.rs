@@ -120,7 +120,7 @@ fn counted(took: &Took) -> anyhow::Result<u64> {
     Ok(rows)
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     database: PathBuf,

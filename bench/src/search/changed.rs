@@ -32,7 +32,7 @@ const MANY: u64 = 64;
 /// The number of segments that are merged.
 const SEGMENTS: u64 = 200;
 
-/// Returns the ways of a case. The part of a way is the database that its laps copy.
+/// Returns the ways of a case. The field `part` of each way is the name of the database that its laps copy.
 fn ways<'a>(case: Case) -> Vec<Way<Track<'a>, anyhow::Result<Took>>> {
     if case == Case::Append {
         return vec![
@@ -138,7 +138,7 @@ pub(super) fn optimize(file: &Path) -> anyhow::Result<()> {
     close(connection, file)
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
 }

@@ -44,7 +44,7 @@ impl Texts {
         }
     }
 
-    /// Writes a table of texts, in a separate process so that this one uses little memory. Returns the number of rows.
+    /// Writes a table of texts, in a separate process so that this process uses little memory. Returns the number of rows.
     pub(super) fn written(self, bytes: u64, house: &House<'_>, file: &str) -> anyhow::Result<u64> {
         Ok(house.asked(&words!["write", house.file(file), self.name(), bytes])?.1)
     }

@@ -144,7 +144,7 @@ fn ways<'a>() -> Vec<Way<Track<'a>, anyhow::Result<Took>>> {
     ]
 }
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -196,7 +196,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 /// The database of a lap.
 const TARGET: &str = "search.db";
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     case: Case,

@@ -69,7 +69,7 @@ pub struct Settings {
 /// The maximum disk space for each file, in bytes: the file itself and its copies in databases.
 const FILE_BYTES_MAX: u64 = 40_000;
 
-/// The maximum disk space for the copies of each file that a round puts aside, in bytes.
+/// The maximum disk space in bytes, for each file, of the copies that the laps of one round put aside.
 const FILE_ROUND_BYTES_MAX: u64 = 5 * 13_000;
 
 /// The maximum number of files that are overwritten.
@@ -164,7 +164,7 @@ const RATIOS: &[Compared] = &[
     ("time of files overwritten to `put_many`", |round| ratio::time(round, "put_files", "put_many"), ""),
 ];
 
-/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
+/// Runs the lap `name` in this process, which the comparison has started for this lap. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -238,7 +238,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("stores", facts, &ways, &rounds, RATIOS, &(text + "\n"))
 }
 
-/// The state of a run of this comparison, which all of its laps share.
+/// The state that all laps of a run of this comparison share.
 struct Track<'a> {
     house: &'a House<'a>,
     files: u64,

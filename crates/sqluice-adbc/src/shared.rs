@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     has_own_pages: bool,
     /// Wakes the threads that wait until another thread has written rows as pages.
     turn: Condvar,
-    /// The number of results that are not read to their end, whose statements are open.
+    /// The number of running results: statements that are still open, because some of their rows have not been read.
     running_results: AtomicUsize,
     /// The flag that cancels the run of the engine, if one is running.
     run: Mutex<Option<Cancel>>,

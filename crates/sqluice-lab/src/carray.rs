@@ -19,7 +19,7 @@ pub(crate) fn is_available() -> bool {
     found.is_ok()
 }
 
-/// An array that is lent to a statement.
+/// An array of integers that is lent to a statement.
 #[derive(Debug)]
 pub struct Array<'a>(&'a [i64]);
 

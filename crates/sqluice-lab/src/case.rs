@@ -82,7 +82,7 @@ impl Digest {
         self.sum = self.sum.wrapping_add(mixed(row.0));
     }
 
-    /// Returns the digest of rows of one integer.
+    /// Returns the digest of rows that have one integer each.
     pub(crate) fn of_ints(ints: impl IntoIterator<Item = i64>) -> Digest {
         let mut digest = Digest::default();
         for int in ints {
@@ -177,7 +177,7 @@ pub(crate) struct Work {
     pub(crate) expected: Expected,
 }
 
-/// A variant to be measured. `work` is the reason if it can't be run on this machine.
+/// A variant to be measured. `work` is a reason if this machine can't run the variant.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) provenance: Provenance,
@@ -185,7 +185,7 @@ pub(crate) struct Case {
     pub(crate) published_note: Option<String>,
     pub(crate) settings: Vec<String>,
     pub(crate) command: String,
-    /// The maximum number of bytes on the disk and in memory.
+    /// The maximum number of bytes on the disk; `memory_bytes` is the maximum in memory.
     pub(crate) disk_bytes: u64,
     pub(crate) memory_bytes: u64,
     pub(crate) work: Result<Work, Skip>,
@@ -252,7 +252,7 @@ pub(crate) struct Experiment {
 }
 
 impl Experiment {
-    /// Creates an experiment from the published experiment or question `id`; more is better.
+    /// Creates an experiment from the published experiment or question `id`. Larger figures are better.
     pub(crate) fn new(id: &'static str, unit: &'static str, count: u64) -> Experiment {
         let all = published();
         let experiment = all.experiment.iter().find(|one| one.id == id);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// The parsed file.
+/// The parsed file `data/published.toml`.
 static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
     // This can't fail: the file is compiled in, and tests parse it.
     #[expect(clippy::expect_used, reason = "a constant that the tests parse")]
@@ -26,7 +26,7 @@ pub struct Published {
     pub facts: BTreeMap<String, toml::Table>,
 }
 
-/// A publication.
+/// A publication: one of the five write-ups.
 #[derive(Debug, Deserialize)]
 pub struct Source {
     /// The title, with author and date.

@@ -63,7 +63,7 @@ pub struct Machine {
     pub load_before: f64,
 }
 
-/// An experiment that repeats a published one, or answers a question of a publication.
+/// An experiment that repeats one of a publication (a write-up in `data/published.toml`), or answers a question of a publication.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Experiment {
     /// The id in `data/published.toml`, which the command line takes.

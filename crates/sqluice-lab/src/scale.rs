@@ -1,4 +1,4 @@
-//! The scale of a run: row counts from a size for tests up to those of the publications.
+//! The scale of a run: row counts from a size for tests up to those of the publications (the write-ups of [`crate::published`]).
 
 use std::fmt;
 use std::str::FromStr;

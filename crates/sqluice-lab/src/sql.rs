@@ -10,7 +10,7 @@ use crate::case::{Digest, Ground, Result, RowHash};
 /// A PRAGMA: its name and its value.
 pub(crate) type Pragma = (&'static str, &'static str);
 
-/// No journal and no syncs: the two settings that every publication names.
+/// No journal and no syncs. A crash of the program or a power failure may damage the database.
 pub(crate) const UNSAFE: &[Pragma] = &[("journal_mode", "OFF"), ("synchronous", "OFF")];
 
 /// The PRAGMAs of the publication on a billion rows.

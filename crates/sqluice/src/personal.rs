@@ -212,7 +212,7 @@ pub(crate) fn by_name_beside_others(column: &str) -> Option<Personal> {
 }
 
 /// Returns the kind of personal data of each column of a table; `None` if a column does not look personal. `by_values` guesses from the
-/// values of the column with the given number.
+/// values of a column, which it gets as an index in `columns`.
 pub(crate) fn of_table(
     table: &str,
     columns: &[&str],

@@ -73,7 +73,7 @@ pub struct Read {
     /// The text that [`Read::find_basis`] has returned: the state that the database must have, and the types of the columns. `None` for
     /// any state.
     pub basis: Option<String>,
-    /// The treatment of values whose kind differs from the kind of their column.
+    /// The treatment of values of another kind than their column, such as a text in a column of integers.
     pub mixed: Mixed,
     /// `true` if text in columns declared DATE, DATETIME or TIMESTAMP becomes dates and timestamps.
     pub dates: bool,
@@ -109,7 +109,7 @@ setters! { Read:
     part(part: impl Into<Option<(u32, u32)>>) = part.into();
     /// Sets the required state of the database and the types of the columns, as returned by [`Read::find_basis`].
     basis(basis: impl Into<Option<String>>) = basis.into();
-    /// Sets the treatment of values whose kind differs from the kind of their column.
+    /// Sets the treatment of values of another kind than their column, such as a text in a column of integers.
     mixed(mixed: Mixed) = mixed;
     /// Converts text in columns declared DATE, DATETIME or TIMESTAMP to dates and timestamps.
     dates(dates: bool) = dates;

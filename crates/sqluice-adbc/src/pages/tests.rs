@@ -15,7 +15,7 @@ use crate::names::shared_memory;
 use crate::query::{Results, execute};
 use crate::raw::Statement;
 
-/// A number of rows that is written as pages.
+/// A row count that is large enough for the rows to be written as pages.
 const MANY: i64 = 20_000;
 
 fn in_file(home: &TempDir) -> Arc<Shared> {

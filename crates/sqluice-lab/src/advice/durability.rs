@@ -17,7 +17,7 @@
 use crate::figures;
 use crate::record::Variant;
 
-/// The worst that can happen to a database, in ascending order.
+/// The worst effect that settings may have on a database, in ascending order of harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Risk {
     /// Committed transactions persist. With the defaults, a power failure in the moment after a commit may roll back this transaction,

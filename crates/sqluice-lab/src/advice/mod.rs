@@ -117,13 +117,13 @@ impl<'a> Ways<'a> {
         self.all.iter().find(|way| way.variant.name == name).copied()
     }
 
-    /// Returns the best of the variants for which `wanted` is true.
+    /// Returns the variant with the best median among those for which `wanted` is true.
     pub(crate) fn best(&self, wanted: impl Fn(&Way<'a>) -> bool) -> Option<Way<'a>> {
         let better = |a: Way<'a>, b: Way<'a>| if self.is_better(&b, &a) { b } else { a };
         self.all.iter().filter(|way| wanted(way)).copied().reduce(better)
     }
 
-    /// Returns the best of sqluice's own variants without a risk.
+    /// Returns the one of sqluice's own variants without a risk that has the best median.
     pub(crate) fn best_of_sqluice(&self) -> Option<Way<'a>> {
         self.best(|way| way.variant.provenance == Provenance::Sqluice && way.risk == Risk::Nothing)
     }

@@ -1,5 +1,5 @@
-//! The experiment `billion-variants`: filling a table of a billion rows in Rust and in Python. The published seconds, for 100 million rows,
-//! are converted to rows per second.
+//! The experiment `billion-variants`: filling a table of a billion rows in Rust and in Python. The seconds in the publication are for 100
+//! million rows, and are converted to rows per second.
 
 use std::fs;
 use std::path::Path;
@@ -19,15 +19,15 @@ use crate::table::{Filled, Table};
 
 use super::inserts::ROWS;
 
-/// The number of rows to which the published seconds refer.
+/// The seconds in the publication are for this number of rows.
 const PUBLISHED_ROWS: f64 = 1e8;
 
-/// The number of rows in a statement of the published batched variants.
+/// The number of rows in a statement of the publication's batched variants.
 const BATCH: usize = 50;
 
 const SCRIPT: &str = include_str!("billion.py");
 
-/// The PRAGMAs of the publication that have an effect on an in-memory database.
+/// The PRAGMAs of the publication on a billion rows that have an effect on an in-memory database.
 const IN_MEMORY: &[Pragma] = &[("journal_mode", "OFF"), ("synchronous", "OFF"), ("temp_store", "MEMORY")];
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {

@@ -14,7 +14,7 @@ use crate::record::Skip;
 use crate::scale::{Counts, Scale};
 use crate::sql::{self, Pragma, UNSAFE, WAL_NORMAL};
 
-/// The number of blobs in the publication.
+/// The number of blobs in the publication "35% Faster Than The Filesystem".
 const PUBLISHED_COUNT: f64 = 100_000.0;
 
 /// The minimum and maximum size of the blobs.
@@ -156,7 +156,7 @@ fn space(blobs: Blobs) -> Experiment {
         .note("Bytes of 100,000 blobs: measured with fewer, and scaled.")
 }
 
-/// Returns the disk space of blobs, extrapolated to the number of the publication.
+/// Returns the disk space of blobs, extrapolated to [`PUBLISHED_COUNT`] blobs.
 fn spaced(seconds: f64, bytes: u64, blobs: Blobs, digest: Digest) -> Took {
     let took = Took::rate(blobs.count, seconds, vec![digest]).with("bytes", bytes as f64);
     Took { sample: bytes as f64 * PUBLISHED_COUNT / blobs.count as f64, ..took }

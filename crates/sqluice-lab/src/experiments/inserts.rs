@@ -6,13 +6,14 @@ use crate::scale::{Counts, Scale};
 use crate::sql::UNSAFE;
 use crate::table::{Table, int32};
 
-/// The number of rows in a statement that the publication calls "unrolled". Its own experiment shows no gain with more.
+/// The number of rows in a statement that the publication "Fast SQLite inserts" calls "unrolled". The publication's own experiment shows no
+/// gain with more rows.
 pub(crate) const UNROLLED: usize = 20;
 
 /// The number of rows in a statement with `sqluice_rows`.
 pub(crate) const ROWS: u64 = 4096;
 
-/// The number of integers in an array if the publication does not state it.
+/// The number of integers in an array for experiments of which the publication does not state it.
 pub(crate) const ARRAY: u64 = 1_000_000;
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {

@@ -140,7 +140,7 @@ fn case(setting: &Setting, operations: u64) -> Case {
     case.settings(sql::statements(pragmas)).disk(operations * 8192 + (1 << 20))
 }
 
-/// An operation of the load. SELECT and DELETE have the id of a row that was inserted earlier and may have been deleted since.
+/// An operation of the experiment. SELECT and DELETE have the id of a row that was inserted earlier and may have been deleted since.
 enum Operation {
     Insert,
     Select(i64),

@@ -1,4 +1,4 @@
-//! Experiments for questions that the publications ask, or answer without figures.
+//! Experiments for questions that the write-ups of [`crate::published`] ask, or answer without figures.
 
 use std::collections::BTreeSet;
 use std::path::Path;

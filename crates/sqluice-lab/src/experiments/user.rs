@@ -1,4 +1,5 @@
-//! The experiment `mixed-user`: the table `user` of the billion rows, with the same values in all rows and with different values.
+//! The experiment `mixed-user`: the table `user` of the publication on a billion rows, with the same values in all rows and with different
+//! values.
 
 use crate::case::Experiment;
 use crate::insert::{Insert, Way};

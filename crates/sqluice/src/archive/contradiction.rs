@@ -13,8 +13,8 @@ use super::name::{SafeName, shown};
 use super::rows::Archive;
 use super::{Kind, Selection};
 
-/// Adds the name of the row that is in the way to the reason why another row can't be restored. Leaves the reason unchanged if the
-/// archive has no such row. `kind` is the kind of the refused row.
+/// Looks for a row of the archive that contradicts the refused row `name` of kind `kind`. Returns the reason of the refusal, which names
+/// both rows; `None` if no row contradicts the refused one.
 pub(super) fn with_another_row(
     (archive, connection): (&Archive, &Connection),
     selection: &Selection,

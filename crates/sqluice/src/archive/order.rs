@@ -16,7 +16,7 @@ use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::value::SerialType;
 use sqluice_format::{record, varint};
 
-/// The number of bytes that a leaf cell has for the number of its first overflow page, and that a page has for the pointer to a cell.
+/// The size of an overflow page's number in a leaf cell, in bytes.
 const OVERFLOW_BYTES: usize = 4;
 const POINTER_BYTES: usize = 2;
 

@@ -54,7 +54,7 @@ pub(super) struct About {
 /// The maximum number of names to try for a temporary file.
 const TEMPORARIES_MAX: u32 = 1000;
 
-/// The reason for a refused row whose name exists.
+/// The reason why a row is refused if a file or link of its name exists.
 pub(crate) const EXISTS: &str = "a file or link of its name exists";
 
 impl<'r> Below<'r> {

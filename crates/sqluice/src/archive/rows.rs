@@ -200,7 +200,7 @@ impl Archive {
         }
     }
 
-    /// Returns the name of any row inside the folder `folder`, at any depth; `None` if no row is.
+    /// Returns the name of a row inside the folder `folder`, at any depth; `None` if the folder has no rows inside.
     pub(crate) fn name_below(&self, connection: &Connection, folder: &[u8]) -> Result<Option<Vec<u8>>> {
         let (table, column) = (quoted(self.layout.table()), columns(self.layout)[0]);
         let sql = format!("SELECT {column} FROM main.{table} WHERE {column} > ?1 AND {column} < ?2 LIMIT 1");

@@ -235,7 +235,7 @@ struct UnpackRun<'r> {
     context: &'r Context<'r>,
 }
 
-/// The results of a thread, and the work left for the end of the run.
+/// The results of a thread, and its links and folders, which are finished at the end of the run.
 #[derive(Default)]
 struct Restored {
     files: u64,

@@ -127,7 +127,7 @@ impl List {
         self.entries.iter().map(|entry| u64::from(entry.name_bytes)).sum()
     }
 
-    /// Returns the first name that is not UTF-8; `None` if all names are.
+    /// Returns the first name that is not UTF-8; `None` if all names are UTF-8.
     pub(crate) fn odd_name(&self) -> Option<&[u8]> {
         self.entries.iter().map(|entry| self.name(entry)).find(|name| std::str::from_utf8(name).is_err())
     }

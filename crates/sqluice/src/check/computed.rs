@@ -20,7 +20,7 @@ use sqluice_format::value::Value;
 
 use super::spec::columns_of_fields;
 
-/// The indexes of one table whose entries SQLite computes.
+/// Indexes on one table. SQLite computes the entries of these indexes.
 #[derive(Debug)]
 struct OfTable {
     indexes: Arc<ComputedIndexes>,

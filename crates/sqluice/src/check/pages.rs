@@ -45,7 +45,7 @@ fn bits(number: u64) -> Vec<AtomicU64> {
     (0..number.div_ceil(64)).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// Sets the bit `number`. Returns `true` if this call has changed it. Returns `false` if it was set before, or does not exist.
+/// Sets the bit `number`. Returns `true` if this call has set it, and `false` if the bit was set before or does not exist.
 fn set_bit(bits: &[AtomicU64], number: u64) -> bool {
     let bit = 1 << (number % 64);
     let word = bits.get((number / 64) as usize);
@@ -62,7 +62,7 @@ pub(super) struct FilePages<'a> {
     pub(super) checksum: Checksum,
 }
 
-/// The bytes of [`WINDOW_BYTES`] of the file, from a multiple of [`WINDOW_BYTES`] on.
+/// A window: [`WINDOW_BYTES`] bytes of the file, or fewer at its end. The offset of the first byte is a multiple of [`WINDOW_BYTES`].
 #[derive(Default)]
 struct Window {
     at: u64,

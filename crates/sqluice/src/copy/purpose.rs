@@ -79,12 +79,12 @@ pub(super) struct Settled {
     pub(super) chosen: Vec<ChosenSetting>,
 }
 
-/// The consequence if the user has set a setting to another value than the purpose.
+/// The effect of a value of the user that differs from the value of the purpose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Must {
-    /// The copy is refused.
+    /// The copy is refused, because the setting must have the value of the purpose.
     Be,
-    /// The value of the user is used.
+    /// The value of the user is used, because the purpose only has a default.
     Default,
 }
 
@@ -154,7 +154,7 @@ impl Settled {
         self.chosen.push(ChosenSetting { name, value, why });
     }
 
-    /// Returns the value that the user has set, or else the value of the purpose, and records the latter.
+    /// Returns the value that the user has set, or else the value of the purpose. Records the returned value as a [`ChosenSetting`].
     fn settle<T: PartialEq + fmt::Display>(
         &mut self,
         (setting, given): (Setting, Option<T>),

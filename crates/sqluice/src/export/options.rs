@@ -52,7 +52,7 @@ pub struct Export {
     pub format: Option<&'static OutputFormat>,
     /// `true` if existing files are replaced.
     pub overwrite: bool,
-    /// The treatment of values whose kind differs from the kind of their column.
+    /// The treatment of values of another kind than their column, such as a text in a column of integers.
     pub mixed: Mixed,
     /// `true` if text in columns declared DATE, DATETIME or TIMESTAMP becomes dates and timestamps, in formats that have these types.
     pub dates: bool,
@@ -80,7 +80,7 @@ impl TakesSettings for Export {
     }
 }
 
-/// Parses the setting `mixed`, the treatment of values whose kind differs from the kind of their column.
+/// Parses the setting `mixed`, the treatment of values of another kind than their column, such as a text in a column of integers.
 pub(crate) fn given_mixed(value: &Value) -> Result<Mixed> {
     let words = [("error", Mixed::Error), ("text", Mixed::Text), ("null", Mixed::Null)];
     value.word(Setting::Mixed, &words)
@@ -101,7 +101,7 @@ setters! { Export:
     format(format: impl Into<Option<&'static OutputFormat>>) = format.into();
     /// Replaces existing files.
     overwrite(overwrite: bool) = overwrite;
-    /// Sets the treatment of values whose kind differs from the kind of their column.
+    /// Sets the treatment of values of another kind than their column, such as a text in a column of integers.
     mixed(mixed: Mixed) = mixed;
     /// Converts text in columns declared DATE, DATETIME or TIMESTAMP to dates and timestamps.
     dates(dates: bool) = dates;

@@ -95,8 +95,8 @@ impl Write for OutWriter<'_> {
 
 #[cfg(feature = "parquet")]
 impl OutWriter<'_> {
-    /// Returns the first error of the output, with its place and hint, instead of the error of the writer above. A closed pipe is no
-    /// error.
+    /// Returns `written`, the result of a writer. Its error is replaced by the output's own first error, which has place and hint. A closed
+    /// pipe is no error.
     pub(super) fn explained(self, written: Result<()>) -> Result<()> {
         match written {
             Err(_) if self.out.is_closed() => Ok(()),

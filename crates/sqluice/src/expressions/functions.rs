@@ -90,7 +90,7 @@ const OF_NUMBERS: [(&str, OfNumbers); 5] = [
     ("log", |base, number| number.ln() / base.ln()),
 ];
 
-/// The divisor of the run's memory: the results of one batch per worker may take 1/8 of it, all workers together.
+/// A limit for memory: the results of one batch of each worker, all workers together, may take the run's memory divided by this number.
 const RESULTS_SHARE: u64 = 8;
 
 /// The minimum limit for the results of a batch, in bytes, whatever the memory is.

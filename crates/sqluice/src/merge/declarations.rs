@@ -68,7 +68,7 @@ impl<'s> Declared<'s> {
         names.chain(own).collect()
     }
 
-    /// Returns the constraints whose columns `other` has, too.
+    /// Returns the constraints that are only about columns that `other` also has.
     fn shared_constraints(&self, other: &Declared<'_>) -> Vec<&Constraint<'s>> {
         let is_shared = |constraint: &&Constraint<'_>| {
             let columns = self.columns_of(constraint);
@@ -245,7 +245,7 @@ fn compare_columns(
     }
 }
 
-/// Compares the constraints whose columns both declarations have.
+/// Compares the constraints that are only about columns that both declarations have.
 fn compare_constraints(one: &Declared<'_>, other: &Declared<'_>, refused: &mut Vec<String>) {
     let (of_one, of_other) = (one.shared_constraints(other), other.shared_constraints(one));
     let has = |list: &[&Constraint<'_>], wanted: &Constraint<'_>| {

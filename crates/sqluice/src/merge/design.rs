@@ -25,10 +25,11 @@ const INTERNAL: &str = "sqlite_";
 
 /// The design of a merged database.
 pub(super) struct Design<'s> {
-    /// The objects that are written as pages, by their indexes among the shared objects, in order.
+    /// The objects that are written as pages, as positions among the shared objects, in order.
     pub(super) written: Vec<usize>,
     pub(super) tables: Vec<MergedTable<'s>>,
-    /// For each object that is a table or an index, the index of its table.
+    /// For each shared object that is a table or an SQL index, by its position: the position in `tables` of the table that it is or belongs
+    /// to.
     pub(super) table_of: HashMap<usize, usize>,
     /// The references between tables, and the new values of references to renumbered keys.
     pub(super) references: References,
@@ -36,8 +37,8 @@ pub(super) struct Design<'s> {
     pub(super) virtual_tables: Vec<VirtualTable>,
     /// The left-out objects, with the reasons.
     pub(super) left_out: Vec<String>,
-    /// The order of entries in the result, by the index of the object: only for B-trees that have another order in a source, because the
-    /// source's old schema format ignores DESC.
+    /// The order of entries in the result, by the position of the object among the shared objects. Only B-trees that have another order in
+    /// a source, whose old schema format ignores DESC, are listed.
     orders: HashMap<usize, KeyOrder>,
 }
 

@@ -27,9 +27,10 @@ const REPORTED_ROWS: u64 = 4096;
 pub(super) struct InsertedTables {
     pub(super) snapshot: Snapshot,
     objects: Vec<StoredObject>,
-    /// The position of each object, by `true` for a trigger and its name in lower case: triggers have their own namespace.
+    /// The position of each object in `objects`. The key is `true` for a trigger, and the name in lower case: triggers have their own
+    /// namespace.
     places: HashMap<(bool, String), usize>,
-    /// The number of left-out rows, by table.
+    /// The number of left-out rows of each table, in the order of the merged tables.
     pub(super) left_out: Vec<u64>,
     _file: Scratch,
 }
@@ -92,7 +93,7 @@ fn indexes<'i>(
     })
 }
 
-/// Makes the indexes of a table that are not unique, on all cores, in the temporary database at `path`.
+/// Makes the non-unique indexes of a table, on all cores, in the temporary database at `path`.
 fn make_indexes(
     merge: &Merge,
     path: &Path,

@@ -10,7 +10,7 @@ use super::design::Design;
 use super::inserted::InsertedTables;
 use super::sources::{Shared, Source};
 
-/// The rowids of left-out rows, by source and by the index of the table, in ascending order.
+/// The rowids of left-out rows in ascending order, by the position of their source and the position of their table among the merged tables.
 pub(super) type LeftOut = HashMap<(usize, usize), Vec<i64>>;
 
 /// The inputs of a merge that is running, once all sources have been examined.
@@ -20,7 +20,7 @@ pub(super) struct Run<'r> {
     pub(super) shared: &'r [Shared],
     pub(super) design: &'r Design<'r>,
     pub(super) inserted: Option<&'r InsertedTables>,
-    /// For a merge whose leaves other processes have copied: the files with the lists of these leaves.
+    /// The files with the lists of leaves, if other processes have copied the leaves of this merge; otherwise empty.
     pub(super) lists: &'r [PathBuf],
     /// The verification of each source.
     pub(super) verifications: &'r [Verification<'r>],

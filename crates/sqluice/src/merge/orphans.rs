@@ -197,7 +197,7 @@ impl Search<'_, '_> {
         read().map_err(|error| unreadable(snapshot.name(), error))
     }
 
-    /// Returns those of `keys` that no row of a database has, apart from the rows with the rowids `left_out`. `from` and `to` are the
+    /// Returns the members of `keys` that no row of a database has; rows with the rowids `left_out` do not count. `from` and `to` are the
     /// offsets that the merge adds to the rowids of the keys' source and of the database: rowid `r` in `keys` is `r + from - to` in the
     /// database.
     fn not_in(

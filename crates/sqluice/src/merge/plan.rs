@@ -37,7 +37,8 @@ pub struct MergePlan {
     pub tables: Vec<PlannedTable>,
     /// The virtual tables that are created and filled.
     pub virtual_tables: Vec<String>,
-    /// The virtual tables of `virtual_tables` whose index SQLite builds on one core, instead of this crate on all cores.
+    /// The members of `virtual_tables` with content or an index that only SQLite makes, on one core. This crate makes the indexes of the
+    /// other members, on all cores.
     pub by_sqlite: Vec<String>,
     /// The objects that are left out.
     pub left_out: Vec<String>,

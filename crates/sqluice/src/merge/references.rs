@@ -36,9 +36,9 @@ use crate::references::{
 #[derive(Debug, Default)]
 pub(super) struct References {
     known: Known,
-    /// The offsets that are added to the values of columns, by the table and the source.
+    /// The offsets that are added to the values of columns, by the positions of the table and of the source.
     shifts: HashMap<(usize, usize), Vec<Shift>>,
-    /// The columns of each table whose values change in some source.
+    /// For each table, the columns with values that change in some source. Tables and columns are positions.
     followers: HashMap<usize, BTreeSet<usize>>,
 }
 
@@ -67,8 +67,8 @@ impl References {
         !self.shifts.is_empty()
     }
 
-    /// Returns the offsets that are added to the values of a table's columns in a source. `field` of each shift is the number of a
-    /// column.
+    /// Returns the offsets that are added to the values of a table's columns in a source. The `field` of a shift is the position of the
+    /// column in the table.
     pub(super) fn shifts(&self, table: usize, source: usize) -> &[Shift] {
         self.shifts.get(&(table, source)).map_or(&[], Vec::as_slice)
     }

@@ -167,7 +167,7 @@ pub struct MergedIndex {
     pub sorted: bool,
 }
 
-/// Returns the sources of a table whose rows have new rowids.
+/// Returns the sources that give a table rows with new rowids.
 pub(super) fn renumbered(merged: &tables::MergedTable<'_>, sources: &[Source]) -> Vec<Renumbered> {
     let members = merged.members.iter().filter(|member| member.offset != 0);
     let renumbered = members.map(|member| Renumbered {

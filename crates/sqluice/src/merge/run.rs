@@ -222,7 +222,7 @@ impl<'r> Run<'r> {
         pieces.collect()
     }
 
-    /// Returns the tables of the sources whose rows SQLite has inserted.
+    /// Returns the B-trees of the sources that have the rows of inserted tables: tables whose rows SQLite has read and inserted.
     fn read_by_sqlite(&self) -> Vec<VerifiedTree<'r>> {
         let Run { sources, shared, design, verifications, .. } = *self;
         let is_inserted = |merged: &&MergedTable<'_>| matches!(merged.method, Method::Inserted(_));
@@ -237,7 +237,7 @@ impl<'r> Run<'r> {
         trees.collect()
     }
 
-    /// Returns the source of an object's tree.
+    /// Returns the content of an object's B-tree in the result. `place` is the position of the object among the shared objects.
     fn tree(&self, place: usize, left_out: &LeftOut) -> Result<TreeContent<'r>> {
         let Run { sources, shared, design, inserted, .. } = *self;
         let object = &shared[place];
@@ -273,7 +273,7 @@ impl<'r> Run<'r> {
         })
     }
 
-    /// Returns trees that already have the order of the result, or that are sorted.
+    /// Returns the B-trees `pieces` as content of the result: copied if they have the order of the result, otherwise sorted.
     fn in_order<'a>(
         &self,
         place: usize,

@@ -144,7 +144,7 @@ pub(super) struct Shared {
     /// `table`, `index`, `view` or `trigger`.
     pub(super) kind: String,
     pub(super) name: String,
-    /// The sources that have the object, and its index in each of them.
+    /// For each source that has the object: the position of the source, and the position of the object in this source.
     pub(super) members: Vec<(usize, usize)>,
 }
 

@@ -39,7 +39,7 @@ pub(super) enum Method {
 pub(super) struct MergedTable<'s> {
     /// The table as the first source declares it.
     pub(super) table: &'s Table,
-    /// The index of the table among the shared objects.
+    /// The position of the table among the shared objects.
     pub(super) object: usize,
     /// The positions of the table's indexes among the shared objects.
     pub(super) indexes: Vec<usize>,
@@ -85,7 +85,7 @@ pub(super) struct Around<'s> {
 }
 
 impl<'s> Around<'s> {
-    /// Returns the table at the index `place` of the shared objects: the sources of its rows, and the method by which they are merged.
+    /// Returns the table at position `place` of the shared objects: the sources of its rows, and the method by which they are merged.
     pub(super) fn table(&self, place: usize) -> Result<MergedTable<'s>> {
         let Around { merge, sources, shared, .. } = *self;
         let object = &shared[place];
@@ -263,7 +263,7 @@ impl<'s> Around<'s> {
         }
     }
 
-    /// Returns the error for a table whose numbers would become too large.
+    /// Returns the error for a table with rowids that would become too large.
     pub(super) fn too_large(&self, table: &Table, source: usize) -> Error {
         let message = format!("table {} of {} can't be renumbered", table.name, self.sources[source].name());
         Error::input(message).hint("its numbers, or values that refer to them, are too large to be raised")

@@ -26,11 +26,11 @@ use sqluice_core::schema::virtual_table::VirtualTableSql;
 /// A virtual table to rebuild.
 #[derive(Clone, Debug)]
 pub(super) struct VirtualTable {
-    /// The index of the table among the shared objects.
+    /// The position of the table among the shared objects.
     pub(super) object: usize,
     pub(super) name: String,
     sql: String,
-    /// The sources that have the table.
+    /// The positions of the sources that have the table.
     members: Vec<usize>,
     /// The names of the shadow tables, in lower case.
     pub(super) shadows: Vec<String>,
@@ -153,7 +153,7 @@ pub(super) fn finish(
 }
 
 impl VirtualTable {
-    /// Returns `true` if this crate builds the index of the table, and `false` if SQLite does.
+    /// Returns `true` if this crate builds the full-text index of the table, and `false` if SQLite does or the table has none.
     pub(super) fn is_indexed_here(&self) -> bool {
         self.content != Content::Boxes && matches!(Declaration::in_schema(&self.sql, &self.name), Ok(Ok(_)))
     }

@@ -11,8 +11,8 @@ use super::{ACCOUNT, ADDRESS, CARD, EMAIL, NAME, NETWORK, PHONE, Personal, Why};
 /// A form of personal data: its description, the test for a value, and the minimum share of values that must pass the test.
 type Form = (&'static str, fn(&str) -> bool, f64);
 
-/// For each form, the minimum share of those values that look similar ([`is_similar`]) which must have the form. Used if all values of a
-/// column are known.
+/// For each form: of the values that look similar ([`is_similar`]), at least this share must have the form. Used if all values of a column
+/// are known.
 const SHARES: [f64; FORMS.len()] = [0.0, 0.1, 0.5, 0.5, 0.4, 0.2, 0.2, 0.2];
 
 /// Common first names, in addition to the names of the generator.
@@ -60,8 +60,8 @@ const STREET_ENDS: &[&str] = &[
     "gatan", "vägen", "gata", "veien",
 ];
 
-/// The forms. The share of a form is small if other values never have it, and large if they have it by chance: one in ten numbers has a
-/// valid check digit.
+/// The forms. The share of a form is small if no other values have the form by chance, and large if many do: one in ten numbers has a valid
+/// check digit.
 const FORMS: &[Form] = &[
     (EMAIL, is_email, 0.02),
     (ACCOUNT, is_iban, 0.02),
@@ -194,7 +194,8 @@ impl FormCounts {
     }
 }
 
-/// Returns `true` if the characters of a text allow a form. If many such texts do not have the form, the others have it by chance.
+/// Returns `true` if a text is similar to a form: its characters allow the form. If many similar texts lack the form, the texts that have
+/// the form may have it by chance.
 ///
 /// | form | similar texts |
 /// |---|---|

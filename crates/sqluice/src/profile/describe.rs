@@ -27,7 +27,7 @@ const FEW_NUMBERS: f64 = 24.0;
 /// The maximum number of bytes of a shown value.
 const SHOWN_BYTES_MAX: usize = 100;
 
-/// The approximate number of values that are searched for personal data.
+/// The approximate number of values of a column that are searched for personal data.
 const LOOKED_AT: usize = 2000;
 
 /// The maximum number of texts whose forms are examined.
@@ -45,7 +45,7 @@ pub(super) struct Rules {
 pub(super) struct Described<'t> {
     pub(super) table: &'t Table,
     pub(super) facts: &'t TableFacts,
-    /// The number of each column among the read columns; `None` if SQLite computes the column.
+    /// The position of each column of the table among the read columns; `None` if SQLite computes the column.
     pub(super) read: &'t [Option<usize>],
     /// The literals in the table's statement, which are shown anyway.
     pub(super) stated: &'t [String],

@@ -26,7 +26,7 @@ const LEVELS: usize = 24;
 /// The maximum number of groups into which the levels after the first [`LEVELS`] are put.
 const GROUPS: usize = 12;
 
-/// The maximum number of classes of row counts of a level.
+/// The maximum number of classes into which the numbers of children in a group of levels are divided.
 const CLASSES_MAX: usize = 16;
 
 /// The trees of a table.

@@ -204,7 +204,7 @@ impl Profile {
     }
 }
 
-/// Returns the number of each column among the read columns, or `None` for columns that SQLite computes.
+/// Returns the position of each column of the table among the read columns, or `None` for columns that SQLite computes.
 fn read_columns(table: &Table) -> Vec<Option<usize>> {
     let mut next = 0..;
     table.columns.iter().map(|column| if column.generated.is_none() { next.next() } else { None }).collect()

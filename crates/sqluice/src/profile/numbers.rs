@@ -1,8 +1,10 @@
-//! Describes numbers, and dates and times, by quantiles. The generated values are about as many different ones as in the column.
+//! Describes numbers, and dates and times, by quantiles. The column and the generated values have about the same number of different
+//! values.
 //!
 //! No quantile is a value of the column: quantiles of integers lie between two integers, quantiles of decimals have an additional digit,
-//! and quantiles of times are moved to a round time, and away from values. Each quantile is the mean of 20 values, or a value of 20 rows.
-//! The first and the last quantile follow from values further inside, so that they don't reveal the smallest and the largest values.
+//! and quantiles of times are moved to a round time, and away from values. Each quantile comes from the mean of 20 values, or from a value
+//! of 20 rows. The first and the last quantile follow from values further inside, so that they don't reveal the smallest and the largest
+//! values.
 //!
 //! ```text
 //!  sorted sample ── 21 of its values, rounded ──> quantiles ── too many different values? ──> pool(n, quantiles)
@@ -32,7 +34,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Returns the least distance of two different values.
+    /// Returns the smallest possible distance between two different values of this form; 0 if there is no smallest one.
     fn unit(self) -> f64 {
         match self {
             Form::Int | Form::Length | Form::Moment { .. } => 1.0,
@@ -60,10 +62,11 @@ const VALUES_PER_STEP: usize = 4;
 /// The number of values at each end of a sample that no quantile is computed from.
 const OUTER: usize = 10;
 
-/// The maximum number of values that show the slope at an end.
+/// The slope of the values at an end of a sample is computed from at most this number of values, beside the [`ENOUGH`] values nearest to
+/// the end.
 const FAR_MAX: usize = 100;
 
-/// The number of values from which a slope is certain.
+/// In a sample of at least this number of values, the slope at an end is certain.
 const SURE: usize = 5000;
 
 /// The minimum number of values from which the first and the last quantile are computed: the outer values, and two means.
@@ -130,7 +133,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Returns the number of equal values in a sorted sample.
+/// Returns the number of values in a sorted sample that equal `value`.
 fn rows_of(sorted: &[f64], value: f64) -> usize {
     sorted.partition_point(|other| *other <= value) - sorted.partition_point(|other| *other < value)
 }
@@ -181,8 +184,8 @@ fn few_points(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     Some(points)
 }
 
-/// Returns the common step of all integers, and the least remainder, if the step is more than 1. Returns `None` for few different integers,
-/// whose step would reveal a difference of two values.
+/// Returns the common step of all integers, if the step is more than 1, and the remainder that each integer has when it is divided by the
+/// step. Returns `None` for few different integers, whose step would reveal a difference of two values.
 fn step_of(sorted: &[f64]) -> Option<(f64, f64)> {
     if sorted.chunk_by(|one, other| one == other).count() < ENOUGH {
         return None;
@@ -258,7 +261,7 @@ fn widen(points: &mut [f64], sorted: &[f64], form: Form, (rows, different): (u64
 /// The maximum number of times that the ends of quantiles are moved apart.
 const WIDENINGS_MAX: usize = 4;
 
-/// The maximum number of values that are simulated individually.
+/// Up to this number of generated values, each value is computed to count the different ones. For more values, the count is estimated.
 const LOOKED_AT: u64 = 4000;
 
 /// Returns the number of different values among `values` values that are spread evenly over the quantiles.

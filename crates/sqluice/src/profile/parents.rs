@@ -2,11 +2,11 @@
 
 use super::sketch::Counts;
 
-/// The maximum number of classes.
+/// The maximum number of classes into which the numbers of rows per parent are divided.
 const CLASSES_MAX: usize = 40;
 
-/// Returns the distribution of the numbers of rows per parent, as an expression. Of the `parents` rows of the other table, those without
-/// a referring row have the number 0.
+/// Returns the distribution of the numbers of rows per parent, as an expression. `parents` is the number of rows of the parent table.
+/// Parents without a referring row count with 0 rows.
 pub(super) fn row_counts(counts: &Counts, parents: u64) -> String {
     let sorted = counts.counts();
     let without = (parents as f64 - counts.different()).max(0.0) / counts.each_stands_for();
@@ -19,7 +19,7 @@ pub(super) fn row_counts(counts: &Counts, parents: u64) -> String {
     format!("rows({})", classes.iter().map(class).collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a share of rows, as a number.
+/// Formats the share of `rows` in `all` as a number.
 pub(super) fn share(rows: u64, all: u64) -> String {
     let text = format!("{:.9}", rows as f64 / all as f64);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

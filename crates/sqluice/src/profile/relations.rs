@@ -1,5 +1,5 @@
-//! Finds columns that depend on another column of the same row: equal columns, times that follow the other time, and values that the
-//! other value determines.
+//! Finds columns that depend on another column of the same row: copies of its values, times that are never earlier than its times, and
+//! values that its values determine.
 //!
 //! Relations are guessed from the sample: a relation that holds in all sampled rows is assumed to hold in all rows.
 
@@ -77,7 +77,8 @@ fn moment(cell: &Cell) -> Option<(f64, Option<bool>)> {
     }
 }
 
-/// Finds columns of times that follow times in another column: `created <= shipped`.
+/// Finds columns with times that are never earlier than the time in another column of the same row, such as `shipped` after `created`. Sets
+/// their expressions in `made`.
 fn follow(described: &Described<'_>, made: &mut [Option<Made>], columns: &[usize], depends: &mut [bool]) {
     let middle = |column: usize| {
         let mut moments: Vec<f64> =
@@ -101,8 +102,8 @@ fn follow(described: &Described<'_>, made: &mut [Option<Made>], columns: &[usize
     }
 }
 
-/// Returns the expression of a column whose times follow those of another column, if they always do and the expression preserves the
-/// distribution of the column.
+/// Returns an expression for column `then` from the times of column `first`. Returns `None` if a sampled time of `then` is earlier than
+/// that of `first`, or if the expression would not preserve the distribution of the times.
 fn follows(described: &Described<'_>, first: usize, then: usize) -> Option<String> {
     let (of_first, of_then) = (described.facts_of(first)?, described.facts_of(then)?);
     if of_first.values() < described.facts.rows {

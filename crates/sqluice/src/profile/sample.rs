@@ -1,7 +1,7 @@
 //! A sample of whole rows: the rows whose positions in the table have the smallest hashes.
 //!
 //! Invariant: the kept rows depend only on the table, not on threads. They are all rows whose hash is below 2^64 / 2^k, where k is the
-//! smallest number with which the rows are within the limits.
+//! smallest number with which the kept rows are within [`ROWS_MAX`] and [`VALUES_MAX`].
 
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::splitmix::{STEP, mix};
@@ -49,7 +49,7 @@ impl Cell {
         Cell::of(Value::Text(text.as_bytes()))
     }
 
-    /// Returns the hash of the value in [`Counts`](super::sketch::Counts), or `None` for NULL.
+    /// Returns the hash by which [`Counts`](super::sketch::Counts) count the value, or `None` for NULL.
     pub(super) fn hash(&self) -> Option<u64> {
         match self {
             Cell::Null => None,
@@ -102,7 +102,7 @@ impl Sample {
         Sample { rows: Vec::new(), rows_max, last: u64::MAX }
     }
 
-    /// Adds rows of a batch. `first` is the number of its first row within its part.
+    /// Adds rows of a batch. `first` is the number of the batch's first row within the part.
     pub(super) fn add(&mut self, batch: &Batch<'_>, part: u32, first: u32) {
         for row in 0..batch.rows {
             let place = (part, first + row as u32);

@@ -35,7 +35,7 @@ impl Counts {
         Counts { slots: vec![(FREE, 0); 64], used: 0, last: u64::MAX }
     }
 
-    /// Counts a value.
+    /// Counts a value, which is given by its hash.
     #[inline]
     pub(super) fn add(&mut self, hash: u64) {
         if hash <= self.last {
@@ -72,7 +72,7 @@ impl Counts {
         }
     }
 
-    /// Moves the counts within the range to a table of `slots` slots.
+    /// Moves the counts of hashes within the range to a table of `slots` slots.
     fn rebuild(&mut self, slots: usize) {
         let old = std::mem::replace(&mut self.slots, vec![(FREE, 0); slots]);
         self.used = 0;
@@ -157,7 +157,7 @@ pub(crate) fn hash_bytes(bytes: &[u8], kind: u64) -> u64 {
     mix(folded(state ^ u64::from_le_bytes(last)))
 }
 
-/// Returns the XOR of both halves of a product.
+/// Multiplies a word by a constant, and returns the XOR of both halves of the product.
 #[inline]
 fn folded(word: u64) -> u64 {
     let product = u128::from(word ^ STEP) * u128::from(0xd6e8_feb8_6659_fd93_u64);

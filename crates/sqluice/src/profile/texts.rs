@@ -232,7 +232,7 @@ impl Texts<'_> {
         }
     }
 
-    /// Returns the expression for words or letters of the same lengths.
+    /// Returns the expression for words or letters that have the lengths of the texts.
     fn of_lengths(&self, cells: &[&Cell], rows: u64, different: f64) -> String {
         let has_words = |cell: &&&Cell| matches!(cell, Cell::Text(bytes, ..) if bytes.contains(&b' '));
         let lengths = lengths(cells, rows);
@@ -298,7 +298,7 @@ fn pattern(text: &str) -> Option<String> {
     Some(pattern)
 }
 
-/// Returns the number of texts with a pattern.
+/// Returns the number of different texts that have a pattern.
 fn capacity(pattern: &str) -> f64 {
     let of = |character| match character {
         'A' | 'a' => 26.0,

@@ -23,8 +23,8 @@ impl<'t> Names<'t> {
         Names { tables, places }
     }
 
-    /// Returns the table and the column that `table.column` names, by their numbers; `None` if no table has the column. Names may be in
-    /// quotes.
+    /// Returns the position of the table and the position in it of the column that `table.column` names; `None` if no table has the column.
+    /// Names may be in quotes.
     pub(crate) fn find(&self, text: &str) -> Option<(usize, usize)> {
         text.match_indices('.').find_map(|(dot, _)| {
             let table = *self.places.get(&unquoted(&text[..dot]).to_ascii_lowercase())?;

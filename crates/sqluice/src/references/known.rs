@@ -18,7 +18,8 @@ pub(crate) enum Origin {
     Found,
 }
 
-/// A reference from one table to another, or to itself. Tables and columns are numbers.
+/// A reference from one table to another, or to itself. Tables are positions among the examined tables, columns are positions in their
+/// table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
     /// The child table. Its referring columns are in `columns`.

@@ -61,16 +61,16 @@ pub(super) fn may_mean_any(column: &str) -> bool {
 /// The names of tables, in all forms in which columns use them.
 #[derive(Debug)]
 pub(crate) struct TableNames {
-    /// The tables of each form.
+    /// The positions of the tables that each form of a name means.
     forms: HashMap<String, Vec<usize>>,
     /// The tables by the initials of their names' words followed by `id`: `nid` of `notes`.
     initials: HashMap<String, Vec<usize>>,
-    /// The words of each table's name.
+    /// The words of each table's name, by the position of the table.
     words: Vec<Vec<String>>,
 }
 
 impl TableNames {
-    /// Creates the forms of all tables' names. The tables are numbered in this order.
+    /// Creates the forms of all tables' names. The position of a table is the position of its name.
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>) -> TableNames {
         let names: Vec<&str> = names.collect();
         let words: Vec<Vec<String>> = names.iter().map(|name| words_of_name(name)).collect();
@@ -148,7 +148,7 @@ impl TableNames {
         found
     }
 
-    /// Adds the tables whose name is formed by the last words to `found`.
+    /// Adds to `found` the tables with a name that the last words form, in the singular or the plural.
     fn ends_with_table(&self, words: &[String], found: &mut Vec<usize>) {
         for first in 0..words.len() {
             let name = words[first..].concat();
@@ -160,7 +160,7 @@ impl TableNames {
         }
     }
 
-    /// Returns the tables whose names are the beginning of a table's name.
+    /// Returns the tables with names that begin the name of table `child`: `download` begins `downloads_chains`.
     fn begun_by(&self, child: usize) -> Vec<usize> {
         let words = &self.words[child];
         let begins = (1..words.len()).flat_map(|end| singulars(&words[..end].concat()));
@@ -169,7 +169,7 @@ impl TableNames {
     }
 }
 
-/// The minimum number of bytes of the last part of a table's name by which a column of the same table may refer to the table.
+/// A column may refer to its own table by the end of the table's name, if this end has at least this number of bytes.
 const OWN_END_MIN: usize = 4;
 
 /// Returns `true` if the last words are the end of the table's own name, in any form: `from_visit` in `historyvisits`.

@@ -86,7 +86,7 @@ pub(crate) enum LiteralKind {
 /// A literal in a statement. Its `Display` describes its place, and leaves out its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Literal {
-    /// The range of its bytes.
+    /// The range of the literal's bytes in the statement.
     pub(crate) at: Range<usize>,
     pub(crate) kind: LiteralKind,
     /// `true` if the literal stands where SQL allows a value; `false` for a text that is used as a name.

@@ -24,7 +24,7 @@ use crate::references::{Known, Origin};
 /// The masks of all tables.
 #[derive(Default)]
 pub(in crate::copy) struct Masks {
-    /// The masks of tables, by the number of the table in the schema.
+    /// The masks of each masked table, by the position of the table in the schema.
     pub(super) tables: BTreeMap<usize, TableMasks>,
     /// The masks of virtual tables, by their names.
     pub(super) virtual_tables: BTreeMap<String, TableMasks>,
@@ -49,8 +49,8 @@ pub(super) struct TableMasks {
 pub(super) struct ColumnMask {
     pub(super) mask: Mask,
     pub(super) equality: Equality,
-    /// The number of the column whose value identifies the person that a row is about, and the equality by which two of its values mean
-    /// the same person. `None` if the mask names no such column.
+    /// The position of the column that identifies the person of a row, and the equality by which two values of this column mean the same
+    /// person. `None` if the mask names no such column.
     pub(super) person: Option<(usize, Equality)>,
 }
 
@@ -58,11 +58,12 @@ pub(super) struct ColumnMask {
 #[derive(Clone)]
 struct Chosen<'f> {
     mask: &'f MaskColumn,
-    /// The parent column (table and column numbers) if the mask comes from a reference.
+    /// The parent column, as the positions of its table in the schema and of the column in the table; `None` if the mask file names the
+    /// column itself.
     parent: Option<(usize, usize)>,
 }
 
-/// The state of the resolution of a mask file.
+/// The state while the masks of columns are determined from a mask file.
 struct Resolving<'f> {
     file: &'f MaskFile,
     schema: &'f Schema,
@@ -303,7 +304,7 @@ impl<'f> Resolving<'f> {
         person.is_some_and(|person| keys.iter().all(|key| key.contains(&person)))
     }
 
-    /// Refuses masks whose values would violate constraints.
+    /// Refuses masks that would make values which violate constraints.
     fn refuse_constraints(&self) -> Result<()> {
         for (&(table, column), Chosen { mask, parent }) in &self.chosen {
             let declared = &self.schema.tables[table];
@@ -424,7 +425,7 @@ impl<'f> Resolving<'f> {
         origin
     }
 
-    /// Returns the equality of values by which the mask of a column gives equal values the same new value.
+    /// Returns the equality of the column's values for its mask: values that are equal by it get the same new value.
     fn equality(&self, (table, column): Place, mask: &MaskColumn) -> Result<Equality> {
         let declared = &self.schema.tables[table];
         let name = &declared.columns[column].name;
@@ -490,7 +491,7 @@ impl<'f> Resolving<'f> {
     }
 }
 
-/// Returns the unique keys of a table that contain a column, each as the numbers of its columns.
+/// Returns the unique keys of a table that contain a column, each as the positions of its columns in the table.
 fn keys_with(table: &Table, column: usize) -> Vec<Vec<usize>> {
     let columns = |index: &Index| {
         let key = index.columns[..index.key_columns].iter().filter_map(|column| match column.value {

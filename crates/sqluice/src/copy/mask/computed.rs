@@ -27,7 +27,7 @@ pub(super) fn computed_of_masked(table: &Table, is_masked: impl Fn(usize) -> boo
     follows
 }
 
-/// Returns the numbers of the table's columns that an expression names.
+/// Returns the positions in the table of the columns that an expression names.
 fn named(table: &Table, expression: &str) -> Vec<usize> {
     let tokens = tokens(expression);
     let is_function =

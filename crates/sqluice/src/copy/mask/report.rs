@@ -99,7 +99,7 @@ pub struct CopiedLiteral {
     pub places: Vec<String>,
 }
 
-/// An object whose literals are not copied.
+/// An object of the schema that loses literals in the copy, or is left out because of its literals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StrippedText {

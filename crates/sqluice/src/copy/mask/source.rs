@@ -22,7 +22,7 @@ use super::columns::TableMasks;
 /// The conversion of a batch of old rows to new rows.
 pub(super) struct Masking {
     pub(super) masks: TableMasks,
-    /// The columns to read, by their numbers in the table. The number after the last column is the rowid.
+    /// The columns to read, as their positions in the table. The position after the last column means the rowid.
     pub(super) read: Vec<usize>,
     /// The number of columns of the new batch.
     pub(super) columns: usize,
@@ -62,7 +62,7 @@ impl Masking {
         }
     }
 
-    /// Returns the index of a column in `read`; `None` if the column is not read.
+    /// Returns the position of a column in `read`; `None` if the column is not read.
     fn place(&self, column: usize) -> Option<usize> {
         self.read.iter().position(|&read| read == column)
     }

@@ -14,7 +14,7 @@ use sqluice_reader::connection::unreadable;
 
 use crate::references::{by_name, described, question, share_of_keys};
 
-/// A column, as the numbers of its table and column.
+/// A column, as the position of its table in the schema and the position of the column in the table.
 pub(super) type Place = (usize, usize);
 
 /// Returns an error if a column seems to refer to a masked key. `is_decided` returns `true` for columns about which the user has decided.

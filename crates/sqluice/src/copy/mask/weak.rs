@@ -25,13 +25,13 @@ use super::columns::{Masks, column_names};
 use super::first_rows::first_rows;
 use super::report::{MaskedColumn, Remark};
 
-/// The number of rows that are looked at.
+/// The number of first rows of a table by which its masks are judged.
 const ROWS: u64 = 2000;
 
 /// The number of possible values below which a mask hides little.
 const POSSIBLE_MIN: f64 = 1e4;
 
-/// The maximum number of different values for which row counts show which value is which.
+/// With at most this number of different values, row counts show which old value a new value stands for.
 const FEW_DIFFERENT: usize = 20;
 
 /// A mask is reported to make different values equal if there are fewer new values than this share of the old ones. The share is below 1

@@ -38,7 +38,7 @@ pub(in crate::copy) struct Conditions {
 
 /// The condition and the sample of a table.
 pub(super) struct Condition {
-    /// The table, by its number in the schema.
+    /// The position of the table in the schema.
     pub(super) table: usize,
     pub(super) filters: Vec<Filter>,
     pub(super) sample: Option<Sample>,
@@ -49,7 +49,8 @@ pub(super) struct Filter {
     pub(super) sql: String,
     /// The setting with its value, for messages.
     pub(super) given: Message,
-    /// The names that the condition uses, each with the number of its column. The number after the last column means the rowid.
+    /// The names that the condition uses, each with the position of its column in the table. The position after the last column means the
+    /// rowid.
     pub(super) uses: Vec<(String, usize)>,
 }
 
@@ -139,7 +140,8 @@ pub(super) fn sampled_by(table: &Table) -> Vec<String> {
     }
 }
 
-/// Returns the number of a table. It is an error if the table is not copied, or stores no rows of its own, such as a virtual table.
+/// Returns the position of a table in the schema. It is an error if the table is not copied, or stores no rows of its own, such as a
+/// virtual table.
 fn find(
     (snapshot, schema): (&Snapshot, &Schema),
     objects: &[StoredObject],

@@ -30,7 +30,7 @@ use crate::copy::{Opened, begin_temporary};
 pub(super) struct RowKey {
     /// The names of the key's columns, in the form that the reader of rows takes.
     pub(super) names: Vec<String>,
-    /// The numbers of the key's columns in the table. The number after the last column means the rowid.
+    /// The positions of the key's columns in the table. The position after the last column means the rowid.
     pub(super) columns: Vec<usize>,
     affinities: Vec<Affinity>,
     is_rowid: bool,
@@ -132,7 +132,8 @@ impl KeyFile {
         self.file.path()
     }
 
-    /// Creates the table of keys for table `number`, if it does not exist. Returns the key of the table's rows.
+    /// Creates the table of keys for the table at position `number` in the schema, if it does not exist. Returns the key of the table's
+    /// rows.
     pub(super) fn add(&mut self, number: usize, table: &Table) -> Result<&RowKey> {
         if !self.tables.contains_key(&number) {
             let key = RowKey::of(table)?;
@@ -149,7 +150,8 @@ impl KeyFile {
         Ok(connection.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds the keys of rows of table `number`, with one statement. `keys` has a column for each column of the key.
+    /// Adds the keys of rows of the table at position `number` in the schema, with one statement. `keys` has a column for each column of
+    /// the key.
     pub(super) fn insert(&self, number: usize, keys: &Rows<'_>) -> Result<()> {
         let Some(key) = self.tables.get(&number).filter(|_| !keys.is_empty()) else { return Ok(()) };
         let columns: Vec<String> = (1..=key.names.len()).map(|column| format!("c{column}")).collect();
@@ -165,7 +167,7 @@ impl KeyFile {
         Ok(())
     }
 
-    /// Copies the keys of table `number` to the table `name` of the connection `to`.
+    /// Copies the keys of the table at position `number` in the schema to the table `name` of the connection `to`.
     pub(super) fn send(&self, number: usize, to: &Connection, name: &str) -> Result<()> {
         let Some(key) = self.tables.get(&number) else { return Ok(()) };
         let connection = self.connection()?;
@@ -173,7 +175,7 @@ impl KeyFile {
         transfer(&connection, &select, to, &key.insert(name)).map_err(cannot_write)
     }
 
-    /// Adds the keys in the table `name` of the connection `from` to the keys of table `number`.
+    /// Adds the keys in the table `name` of the connection `from` to the keys of the table at position `number` in the schema.
     pub(super) fn receive(&self, number: usize, from: &Connection, name: &str) -> Result<()> {
         let Some(key) = self.tables.get(&number) else { return Ok(()) };
         let connection = self.connection()?;
@@ -181,7 +183,7 @@ impl KeyFile {
         transfer(from, &select, &connection, &key.insert(&name_of(number))).map_err(cannot_write)
     }
 
-    /// Ends the collection of keys. Returns a lookup for each table with left-out rows, by the number of the table.
+    /// Ends the collection of keys. Returns a lookup for each table with left-out rows, by the position of the table in the schema.
     pub(super) fn finish(&mut self, schema: &Schema) -> Result<BTreeMap<usize, Arc<Lookup>>> {
         if let Some(connection) = self.connection.take() {
             let connection = connection.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -203,7 +205,7 @@ impl KeyFile {
     }
 }
 
-/// Finds the rows of a table's batches that are kept, by their keys.
+/// A filter for the batches of one table: looks up the keys of the rows to find the rows that are kept.
 #[derive(Debug)]
 pub(in crate::copy) struct Lookup {
     path: PathBuf,
@@ -217,7 +219,7 @@ pub(in crate::copy) struct Lookup {
 }
 
 impl Lookup {
-    /// Returns the positions in a batch of the rows that are kept. `read` has the number in the table of each column of the batch.
+    /// Returns the positions in a batch of the rows that are kept. `read` has, for each column of the batch, its position in the table.
     ///
     /// # Errors
     /// If the temporary database can't be read.

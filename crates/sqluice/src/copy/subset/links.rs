@@ -9,7 +9,7 @@ use sqluice_reader::connection::unreadable;
 use crate::copy::Opened;
 use crate::references::{Known, Origin, Reference, by_name, share_of_keys};
 
-/// The references between copied tables that are known, and a search for those that nobody has declared.
+/// The known references between copied tables, and a search for references that neither the schema nor the user declares.
 pub(super) struct Links<'a> {
     opened: &'a Opened,
     tables: Vec<&'a Table>,
@@ -72,7 +72,7 @@ impl<'a> Links<'a> {
         Ok(links)
     }
 
-    /// Returns the table with a number.
+    /// Returns the table at a position in the schema.
     pub(super) fn table(&self, number: usize) -> &'a Table {
         self.tables[number]
     }

@@ -79,13 +79,13 @@ impl Subset {
         Ok(Subset { file, rows, phase, lookups })
     }
 
-    /// Returns the left-out rows of a table, by its number in the schema; `None` if all rows are kept.
+    /// Returns the left-out rows of the table at this position in the schema; `None` if all its rows are kept.
     pub(super) fn of(&self, table: usize) -> Option<&Arc<Lookup>> {
         debug_assert!(self.file.path().exists());
         self.lookups.get(&table)
     }
 
-    /// Returns the numbers of the tables with left-out rows.
+    /// Returns the positions in the schema of the tables with left-out rows.
     pub(super) fn tables(&self) -> impl Iterator<Item = usize> {
         self.lookups.keys().copied()
     }

@@ -33,7 +33,7 @@ pub(super) struct Orphaned<'a> {
     pub(super) references: Vec<BrokenReference>,
 }
 
-/// The temporary tables with the keys of left-out rows, by the numbers of their tables.
+/// The temporary tables with the keys of left-out rows, by the positions of their tables in the schema.
 struct Keys<'c> {
     connection: &'c Connection,
     of: BTreeMap<usize, RowKey>,

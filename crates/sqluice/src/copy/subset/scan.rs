@@ -47,7 +47,7 @@ struct Reading<'a> {
     condition: &'a Condition,
     table: &'a Table,
     key: RowKey,
-    /// The columns to read, by their numbers in the table. The number after the last column is the rowid.
+    /// The columns to read, as their positions in the table. The position after the last column means the rowid.
     read: Vec<usize>,
     /// The indexes in `read` of the key's columns.
     key_places: Vec<usize>,

@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// Statements of a dump, about few names.
+    /// The statements that random dumps consist of. They share few names, so that one statement affects the objects of others.
     const STATEMENTS: [&str; 20] = [
         "CREATE TABLE a(x INTEGER PRIMARY KEY, y UNIQUE)",
         "CREATE TABLE IF NOT EXISTS a(x)",

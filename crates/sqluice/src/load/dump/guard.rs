@@ -37,8 +37,8 @@ const PRAGMAS: [&str; 12] = [
 pub(super) struct Seen {
     /// The tables that the statement reads or changes, also through triggers and views, in lower case.
     pub(super) touched: HashSet<String>,
-    /// The tables and views that the statement changes, declares or drops, or whose indexes and triggers it creates or drops, in lower
-    /// case.
+    /// The tables and views that the statement changes, declares or drops, and the tables of the indexes and triggers that it creates or
+    /// drops, in lower case.
     pub(super) changed: BTreeSet<String>,
     /// The forbidden effect of the statement, in words: `attaches x.db`; `None` if it has none.
     pub(super) denied: Option<String>,

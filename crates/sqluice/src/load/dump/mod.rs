@@ -64,7 +64,8 @@ use last::Last;
 use statement::{first_words, text_of};
 use walk::{Walk, Walked};
 
-/// The divisor of the memory for a single statement: it exists at the same time as text, as tokens and in SQLite.
+/// A limit for memory: a single statement may have the load's memory divided by this number, as it exists as text, as tokens and in SQLite
+/// at the same time.
 const STATEMENT_SHARE: u64 = 8;
 
 /// The number of bytes, from the start of a dump, that are searched for the name of the program that wrote it.
@@ -437,8 +438,8 @@ impl PreparedDump {
         (is_new && !self.with_nan.contains(&column)).then_some(column)
     }
 
-    /// Finds the first two records that have one of these rowids, which may be equal. Returns the number, counted from 0, of the later
-    /// record; `None` if there are not two.
+    /// Returns the second record of a table, in the order of the dump, that has one of these rowids. Both rowids may be the same. Records
+    /// are counted from 0; `None` if fewer than two records have the rowids.
     fn later_record(&self, table: &str, rowids: [i64; 2]) -> Option<u64> {
         let place = self.schema.place(table)?;
         let declared = &self.schema.tables[place];

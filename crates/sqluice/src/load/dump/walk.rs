@@ -68,7 +68,7 @@ pub(super) struct Walk<'d> {
     tables: HashMap<String, (String, String)>,
     /// The tables with triggers.
     with_triggers: HashSet<String>,
-    /// The rows of each table, by its name in lower case.
+    /// The rows of each table, by the name of the table in lower case.
     rows: HashMap<String, TableRows>,
     /// The tables whose rows come with rowids that are in no column of the table.
     with_rowids: HashSet<String>,
@@ -76,7 +76,8 @@ pub(super) struct Walk<'d> {
     touched: HashSet<String>,
     /// `true` once a statement may have read or changed every table.
     all_touched: bool,
-    /// A cache: the table and the shape of rows, by the number of their statement's header. It is cleared when a declaration changes.
+    /// A cache: the table and the shape of rows, by the position of their INSERT's header in the `headers` of the script. It is cleared
+    /// when a declaration changes.
     shapes: HashMap<usize, Option<(String, Arc<Shape>)>>,
     last: Vec<Deferred>,
     /// The distinct effects of the statements for SQLite.
@@ -614,7 +615,8 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Returns the names of the tables, and the statements, in rows of `sqlite_schema`. `values` is the text `VALUES (...)`.
+    /// Reads rows that a dump inserts into `sqlite_schema`: returns the names of their tables, and their SQL statements. `values` is the
+    /// text `VALUES (...)`.
     fn entries(&self, values: &str, header: usize, range: &Range<u64>) -> Result<(Vec<String>, Vec<String>)> {
         let position = |column: &str| match &self.script.headers[header].columns {
             None => ["type", "name", "tbl_name", "rootpage", "sql"].iter().position(|known| *known == column),

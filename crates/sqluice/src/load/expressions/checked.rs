@@ -45,7 +45,7 @@ pub(super) struct Expression {
 pub(super) struct Layer {
     /// The names that the expressions use, each with its origin.
     pub(super) names: Vec<(String, Origin)>,
-    /// The indexes of the expressions.
+    /// The expressions of the layer, as indexes in [`Checked::expressions`].
     pub(super) expressions: Vec<usize>,
 }
 
@@ -128,7 +128,7 @@ impl Checked {
         filter.uses.iter().map(place).collect()
     }
 
-    /// Checks the expressions of a load for the table `table`, whose file columns are `inputs`.
+    /// Checks the expressions of a load for the table `table`. `inputs` are the columns that the files of the table have.
     pub(crate) fn new(
         load: &Load,
         functions: &Functions,

@@ -47,7 +47,8 @@ pub(crate) struct FileInputs {
 }
 
 impl FileInputs {
-    /// Returns the field of the file that becomes `field` unchanged; `None` if an expression makes it.
+    /// Returns the file's own field that becomes field `field` after the expressions, unchanged; `None` if an expression computes this
+    /// field.
     pub(crate) fn field_of(&self, field: usize) -> Option<usize> {
         match self.origins.get(field)? {
             Origin::Input(input) => Some(*input),
@@ -60,7 +61,7 @@ impl FileInputs {
         self.selected.iter().map(|field| &self.names[*field])
     }
 
-    /// Returns the number of the loaded field with this name; `None` if no loaded field has it.
+    /// Returns the index in `names` of the loaded field with this name; `None` if no loaded field has it.
     pub(crate) fn field_named(&self, name: &str) -> Option<usize> {
         self.selected.iter().copied().find(|field| self.names[*field].eq_ignore_ascii_case(name))
     }

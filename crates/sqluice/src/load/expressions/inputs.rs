@@ -82,8 +82,8 @@ impl UsedInput {
         Watched { column, guess, evidence, is_number, is_result: false, counting: None }
     }
 
-    /// Returns the error that names `found`, the value because of which the column is TEXT. `first` is the type of the values at the
-    /// beginning of the input, if these were taken for the whole column's.
+    /// Returns the error that names `found`, the value because of which the column is TEXT. `first` is the type that the values at the
+    /// beginning of the input have shown, if the load has taken it for the type of the whole column.
     pub(crate) fn misfit(&self, found: Option<(String, Option<Place>)>, first: Option<Inferred>) -> Error {
         let (value, place) = found.unwrap_or_default();
         let value = if value.is_empty() { String::new() } else { format!(" because of {value}") };

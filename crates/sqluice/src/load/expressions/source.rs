@@ -41,7 +41,7 @@ pub(crate) struct Program {
     nulls_of_filter: Option<Vec<usize>>,
     /// The connections that no worker uses.
     idle: Mutex<Vec<Machine>>,
-    /// The number of rows that the filter has left out, and the number of those for which it was NULL.
+    /// The number of rows that the filter has left out, and the number of these rows for which the filter was NULL.
     filtered: [AtomicU64; 2],
 }
 
@@ -57,7 +57,7 @@ struct LayerMachine {
     nulls: Option<Query>,
 }
 
-/// A column of layers that is 1 for the rows that the filter keeps, so that later layers skip the other rows.
+/// The name of a column that later layers get: 1 for the rows that the filter keeps, so that these layers skip the other rows.
 const KEPT: &str = "sqluice kept";
 
 impl Program {
@@ -67,7 +67,7 @@ impl Program {
         Program { checked, affinities, nulls_of_filter, idle: Mutex::default(), filtered: Default::default() }
     }
 
-    /// Returns the number of rows that the filter has left out, and the number of those for which it was NULL.
+    /// Returns the number of rows that the filter has left out, and the number of these rows for which the filter was NULL.
     pub(crate) fn filtered(&self) -> (u64, u64) {
         let [filtered, null] = &self.filtered;
         (filtered.load(Ordering::Relaxed), null.load(Ordering::Relaxed))
@@ -215,7 +215,7 @@ pub(crate) struct Computing {
     outputs: Arc<Outputs>,
 }
 
-/// The columns of batches that expressions compute.
+/// The columns that expressions compute, for the batches of a file.
 #[derive(Debug)]
 pub(crate) struct Outputs {
     pub(crate) program: Arc<Program>,
@@ -223,7 +223,7 @@ pub(crate) struct Outputs {
     pub(crate) columns: usize,
     /// The columns of the table that have results, each with the index of the expression.
     pub(crate) results: Vec<(usize, usize)>,
-    /// The number of the first record of the file, counted over all files.
+    /// The number of the file's first record, if the records of all files together are numbered from 0.
     pub(crate) first_row: u64,
 }
 
@@ -538,7 +538,8 @@ struct Taking {
     found: Vec<Cells>,
     kept: Vec<u32>,
     bytes_max: usize,
-    /// The row and the expression of the layer whose results take more than `bytes_max`; `None` as long as none does.
+    /// If the results of an expression take more than `bytes_max` bytes: the row at which they do, and the index of the expression in the
+    /// layer.
     too_large: Option<(usize, usize)>,
 }
 

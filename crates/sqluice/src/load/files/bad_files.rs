@@ -44,8 +44,8 @@ impl BadFile {
     }
 }
 
-/// Returns the skipped files if all `bad` files can be skipped, or else an error about the bad files. `good` is the number of the other
-/// files.
+/// Returns the skipped files if all `bad` files can be skipped, or else an error about the bad files. `good` is the number of files that
+/// can be loaded.
 pub(crate) fn judge(load: &Request, good: usize, mut bad: Vec<BadFile>) -> Result<Vec<SkippedFile>> {
     let is_content = |bad: &BadFile| bad.error.kind() == ErrorKind::Input;
     if load.skip_bad_files && good > 0 && bad.iter().all(is_content) {

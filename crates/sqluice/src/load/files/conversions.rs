@@ -31,7 +31,7 @@ impl FieldConversions {
         FieldConversions { fields: names.map(conversion).collect(), inputs: Vec::new() }
     }
 
-    /// Adds the requested conversions of the file's own columns, before expressions change them. `names` are their names.
+    /// Adds the requested conversions of the file's own columns, before expressions change them. `names` has the names of these columns.
     pub(crate) fn add_inputs(&mut self, names: &[String], load: &Request) {
         let conversion = |name: &String| Some((name.clone(), conversion_of(name, load)?));
         self.inputs = names.iter().filter_map(conversion).collect();

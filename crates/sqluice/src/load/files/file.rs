@@ -31,7 +31,7 @@ use crate::load::expressions::inputs;
 use crate::load::expressions::source::{Computing, Outputs, Program, Spread};
 use crate::load::request::Request;
 
-/// The columns of a table whose declared type is TEXT or BLOB.
+/// Two marks for each column of a table: if it has TEXT affinity, and if it is declared as BLOB.
 #[derive(Default)]
 pub(crate) struct Classes {
     /// `true` for each column that has TEXT affinity.
@@ -108,7 +108,7 @@ pub(crate) struct FileMap {
     defaults: Vec<(usize, String)>,
 }
 
-/// Returns the columns of a table with `columns` columns that get the results of DEFAULTs.
+/// Returns the outputs for DEFAULTs that are computed for each row of a table with `columns` columns.
 pub(crate) fn outputs_of_defaults(
     defaults: &[(usize, String)],
     columns: usize,
@@ -132,8 +132,8 @@ pub(crate) struct LoadFile {
     pub(crate) places: Option<Vec<Place>>,
     /// The evidence for the type of each column: the file's declaration, or the rows of the sample that are loaded.
     pub(crate) evidence: Vec<Evidence>,
-    /// For each field, the counts of numbers, dates, NULL markers and other values in the sample. For the positions of values, the whole
-    /// sample is part 0.
+    /// For each field, the counts of numbers, dates, NULL markers and other values in the sample. A value's position names part 0, as the
+    /// sample is a single part.
     pub(crate) kinds: Vec<Kinds>,
     /// A cache of `place_of_value`: a field, a value of the sample, and the place of the value, `None` if it was not found.
     places_of_values: Vec<(usize, Found, Option<Place>)>,
@@ -259,8 +259,8 @@ impl LoadFile {
         Ok(file)
     }
 
-    /// Forgets that the sample has all rows and columns to load, and forgets its first bad row: because of a row limit, the load may end
-    /// before these rows.
+    /// Forgets that the sample has all rows and columns to load, and forgets its first bad row: the row limit may end the load before these
+    /// rows.
     pub(crate) fn unsee(&mut self) {
         self.seen = false;
         self.first_fault = None;
@@ -397,7 +397,7 @@ impl LoadFile {
         Ok(FileMap { from, defaults })
     }
 
-    /// Refuses a file without column names whose number of columns differs from the number in the table.
+    /// Refuses a file that has no column names, and more or fewer columns than the table takes values for.
     pub(crate) fn refuse_width(&self, table: &Table) -> Result<()> {
         let taking = table.columns.iter().filter(|column| column.generated.is_none());
         let (fields, columns) = (self.names.len(), taking.count());
@@ -439,7 +439,7 @@ impl LoadFile {
         Ok(Tallied::over(Converting::over(source, formed), &self.tally))
     }
 
-    /// Returns the conversions of the fields that are read, with the columns of the batches that they apply to.
+    /// Returns the conversions of the fields that are read, each with the column of the batches that it applies to.
     fn converted(&self, wanted: &WantedFields) -> Vec<ConvertedColumn> {
         match &self.inputs {
             Some(inputs) => self.conversions.of_inputs(inputs, &wanted.map),

@@ -21,7 +21,7 @@ use crate::load::request::options::NameFrom;
 use crate::load::request::{Request, key_specs};
 use crate::remote;
 
-/// The divisor of the memory budget that limits the size of a record. A record exists in several copies: as read, unescaped and encoded.
+/// A limit for memory: a record may have the memory budget divided by this number, as it exists as read, unescaped and encoded.
 const RECORD_SHARE: u64 = 8;
 
 /// The result of opening a file.

@@ -17,8 +17,8 @@ pub(crate) struct Tallied {
 }
 
 impl Tallied {
-    /// Wraps the rows of a file, and counts them in `tally`. The count of `source` also has the rows of earlier files; that of `tally`
-    /// has not.
+    /// Wraps the rows of a file, and counts them in `tally`. The source itself counts the rows of all files so far, `tally` only those of
+    /// this file.
     pub(crate) fn over(source: Box<dyn Counted>, tally: &Tally) -> Box<dyn Counted> {
         let rows = Arc::clone(&tally.rows);
         rows.store(0, Ordering::Relaxed);

@@ -5,13 +5,13 @@ use std::path::{Component, Path};
 use sqluice_sources::formats::{self, SQL, SQLITE};
 use sqluice_sources::input::is_named_as_archive;
 
-/// The reason for a name that begins with a dot, or that a system hides.
+/// The reason to leave out a file or folder with a name that begins with a dot, or that a system hides.
 pub(crate) const HIDDEN: &str = "hidden";
-/// The reason for a database.
+/// The reason to leave out a database.
 pub(crate) const DATABASE: &str = "a database";
-/// The reason for a dump.
+/// The reason to leave out a dump.
 pub(crate) const DUMP: &str = "an SQL dump";
-/// The reason for text whose lines have no columns.
+/// The reason to leave out a text file whose lines have no columns.
 pub(crate) const PROSE: &str = "text without columns";
 
 /// Returns `true` if a file or folder with this name is hidden, or belongs to a system.

@@ -17,9 +17,9 @@ use sqluice_sources::input::{InputFile, InputOptions};
 
 /// An input of a load.
 pub(crate) struct LoadInput {
-    /// The path or the URL; of a member, the name of the archive, a slash and the path of the member.
+    /// The path or the URL. For a member of an archive: the name of the archive, a slash and the path of the member.
     pub(crate) path: PathBuf,
-    /// The path that names the table: of a member, without the extension of the archive.
+    /// The path from which the name of the table is made. For a member of an archive, this path lacks the extension of the archive.
     pub(crate) named_after: PathBuf,
     /// `true` if the user has not named the file itself, but its folder or archive.
     pub(crate) is_found: bool,
@@ -29,7 +29,7 @@ pub(crate) struct LoadInput {
     place: Place,
 }
 
-/// The place of an input.
+/// The place from which an input is opened.
 #[cfg(feature = "archives")]
 enum Place {
     /// The path or the URL of the input.
@@ -84,7 +84,7 @@ impl LoadInput {
         }
     }
 
-    /// Opens the input, which is no URL or whose first bytes are known.
+    /// Opens the input. An input at a URL can be opened only if its first bytes are known already.
     pub(crate) fn open(&self, options: InputOptions) -> Result<InputFile> {
         #[cfg(feature = "archives")]
         match &self.place {

@@ -38,7 +38,7 @@ use super::request::shared_paths::Outputs;
 use input::LoadInput;
 use opening::{Archives, Opened};
 
-/// The reason to leave out an archive whose name matches a pattern, but none of whose members does.
+/// The reason to leave out an archive if none of its members matches the pattern that the user gives.
 const NO_MATCH: &str = "an archive without a matching file";
 
 /// The inputs of a load.
@@ -138,7 +138,7 @@ pub(crate) fn nothing_left(left_out: &[LeftOutFile]) -> Error {
     )
 }
 
-/// Sorts the files that are left out by their names.
+/// Sorts left-out files by name.
 pub(crate) fn sort(left_out: &mut [LeftOutFile]) {
     left_out.sort_by_cached_key(|file| PathBuf::from(&file.name));
 }

@@ -1,8 +1,8 @@
 //! Reports three kinds of columns: text columns of which nearly all values are numbers; columns that keep NULL markers as text; and
 //! columns whose declared type changes a value. Each report has the file and line of a value.
 //!
-//! The reports follow from the samples of the files, or from all values of a column if these were read for its type. So the rest of a file
-//! is not read for a report.
+//! The reports follow from the samples of the files, or from all values of a column if these were read for its type. No file is read beyond
+//! its sample only for a report.
 
 use sqluice_core::affinity::{Affinity, text_to_number};
 use sqluice_core::batch::Value;

@@ -135,7 +135,7 @@ impl Request {
         self.functions.of_schema().in_encoding(encoding)
     }
 
-    /// Returns the table of this name in the existing database; `None` if it has none.
+    /// Returns the table of this name in the existing database; `None` if the database has no such table.
     pub(crate) fn has(&self, name: &str) -> Option<&Table> {
         self.existing.as_ref().and_then(|existing| existing.table(name))
     }

@@ -208,7 +208,8 @@ struct Finder {
 }
 
 impl Finder {
-    /// Searches a part, whose rows end before the number `end`, if it may have a wanted row.
+    /// Searches a part for wanted rows. `end` is the number of the first row after the part. A part that can't have a wanted row is not
+    /// decoded.
     fn look_into(&mut self, part: &mut dyn Part, end: u64) -> Result<()> {
         self.next = part.first_row();
         match &self.wanted {

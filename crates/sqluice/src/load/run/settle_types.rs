@@ -152,7 +152,7 @@ fn shown(Scanned { evidence, kinds }: &Scanned) -> Places {
 /// A value whose place is sought, with its column and the place to fill in.
 type Sought<'p> = (&'p Found, usize, &'p mut Option<Place>);
 
-/// Returns the values whose places are unknown, grouped by the number of the part that has them.
+/// Returns the values with unknown places, grouped by the part of the source that has them: the number of the part, counted from 0.
 fn sought<'p>(columns: &[usize], places: &'p mut [Places]) -> BTreeMap<u64, Vec<Sought<'p>>> {
     let mut sought: BTreeMap<u64, Vec<Sought<'_>>> = BTreeMap::new();
     for (column, places) in columns.iter().zip(places) {

@@ -423,7 +423,8 @@ impl LoadTable {
         schema.tables.iter().position(is_this).expect("the schema declares every table that is loaded")
     }
 
-    /// Returns the columns whose types follow from their values, because neither the user nor a file declares them, with their indexes.
+    /// Returns the columns with types that follow from their values, because neither the user nor a file declares a type. Each comes with
+    /// its index.
     fn inferred<'a>(&'a self, schema: &'a Schema) -> impl Iterator<Item = (usize, &'a MadeColumn)> {
         let table = &schema.tables[self.index_in(schema)];
         let made = self.made.iter().filter(|made| made.given.is_none());
@@ -732,7 +733,8 @@ impl LoadTable {
         self.expressions.as_ref().is_some_and(TableExpressions::is_broken)
     }
 
-    /// Returns the numbers of records that the filter has left out in the last attempt: all, and those for which it was NULL.
+    /// Returns the number of records that the filter has left out in the last attempt, and the number of these records for which the filter
+    /// was NULL.
     pub(crate) fn filtered(&self) -> (u64, u64) {
         self.expressions.as_ref().map_or((0, 0), |expressions| expressions.program.filtered())
     }

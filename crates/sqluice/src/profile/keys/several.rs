@@ -7,10 +7,10 @@ use super::super::sketch::hash_int;
 use super::super::texts::Texts;
 use super::{Keys, name};
 
-/// The maximum number of different values of a key column that keeps its own values, however many rows are generated.
+/// A column of a key with at most this number of different values keeps these values, however many rows are generated.
 const FEW_MAX: f64 = 2000.0;
 
-/// The maximum number of rows of the largest group for which line numbers are counted one by one.
+/// If no group has more rows than this number, the line numbers of the groups are counted one by one.
 const LINES_MAX: i64 = 100_000;
 
 impl Keys<'_> {

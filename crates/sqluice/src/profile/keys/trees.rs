@@ -80,7 +80,8 @@ impl Keys<'_> {
         self.own_references().iter().flat_map(|(_, pairs)| pairs).any(|(_, parent)| key.contains(parent))
     }
 
-    /// Returns the number of each reference of the table to itself, with its columns and the columns that they refer to.
+    /// Returns the references of the table to itself. Each comes with its position in the table's references, and pairs of a referring
+    /// column and the column that it refers to.
     fn own_references(&self) -> Vec<(usize, Vec<(usize, usize)>)> {
         let table = self.described.table;
         let own = table.references.iter().enumerate();

@@ -19,7 +19,7 @@ use super::masked_texts::{KnownTexts, hash_of};
 use crate::personal::{self, FormCounts, ValueForms, forms_inside, forms_of};
 use crate::profile::hash_bytes;
 
-/// The number of rows of a block.
+/// The number of rows of a block, a stretch of the column whose values are also judged by themselves.
 const BLOCK_ROWS: usize = 256;
 
 /// The minimum number of values of a block that must have a form.
@@ -31,13 +31,13 @@ const BLOCK_DIFFERENT_MIN: usize = 4;
 /// The maximum number of bytes of a text that is tested as a whole. In a longer text, only parts are searched for forms.
 const WHOLE_BYTES_MAX: usize = 200;
 
-/// The maximum number of different values of a column whose results a thread keeps, in case the values are repeated.
+/// The maximum number of results that a thread keeps for the different values of one column, in case the values are repeated.
 const KNOWN_VALUES_MAX: usize = 512;
 
-/// The maximum number of values whose results a thread keeps, for all columns that it searches together.
+/// The maximum number of results that a thread keeps for the values of all columns that it searches together.
 const KNOWN_VALUES_OF_ALL: usize = 10_000;
 
-/// The maximum number of keys whose kinds of personal data are kept.
+/// The maximum number of keys for which the suggested kind of personal data is kept.
 const KNOWN_KEYS_MAX: usize = 1000;
 
 /// The maximum number of kinds of personal data that are recorded for the keys inside one value.
@@ -50,7 +50,8 @@ const CARD_MIN: u64 = 1_000_000_000_000;
 #[derive(Clone, Copy, Debug, Default)]
 struct Verdict {
     forms: ValueForms,
-    /// The number of the masked column that has the same text; `None` if no masked column has it.
+    /// The index of a masked column that has the same text, in the search's list of masked columns; `None` if no masked column has the
+    /// text.
     place: Option<u16>,
     is_json: bool,
     /// The kinds of personal data that keys in JSON suggest.
@@ -95,9 +96,9 @@ pub(super) struct ColumnFindings {
     forms: FormCounts,
     /// The forms, as a set of bits, that a sufficient share of the values has in at least one block.
     of_blocks: u8,
-    /// For each kind of personal data, the number of values whose keys suggest it.
+    /// For each kind of personal data, the number of values with a key that suggests this kind.
     pub(super) keyed: BTreeMap<&'static str, u64>,
-    /// For each masked column, by its number, the number of values that it has, too.
+    /// For each masked column, by its index in the search's list of masked columns: the number of values that the masked column also has.
     pub(super) places: BTreeMap<u16, u64>,
     block: Block,
     keys: Keys,

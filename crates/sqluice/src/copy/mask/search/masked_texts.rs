@@ -136,13 +136,14 @@ impl MaskedTexts {
 pub(super) struct KnownTexts {
     shards: Vec<Shard>,
     bits: u32,
-    /// The set has one in this number of the texts: 1 if the set has all texts.
+    /// The set has one in `one_of` of all texts; 1 if it has all texts.
     pub(super) one_of: u64,
     is_empty: bool,
 }
 
 impl KnownTexts {
-    /// Returns the number of the first masked column that has the text with this hash; `None` if the set does not have the text.
+    /// Returns the first masked column that has the text with this hash, as its index in the search's list; `None` if the set does not have
+    /// the text.
     pub(super) fn column_of(&self, hash: u64) -> Option<u16> {
         if self.is_empty || hash.leading_zeros() < self.bits {
             return None;
