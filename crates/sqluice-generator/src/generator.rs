@@ -227,7 +227,7 @@ pub(crate) trait Domain {
     /// Generates the values with these numbers, [`ROWS_MAX`] at most.
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()>;
 
-    /// Returns `true` if numbers from the count on have distinct values too.
+    /// Returns `true` if the values go on after [`Domain::count`]: larger numbers have values, too, and no value is repeated.
     fn is_endless(&self) -> bool {
         false
     }

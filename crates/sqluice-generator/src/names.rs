@@ -21,7 +21,7 @@ type Compile = fn(&Expr, Context<'_>) -> Result<Arc<dyn Generate>, Fault>;
 #[derive(Debug)]
 pub(crate) struct Names<'a> {
     pub(crate) tables: &'a [Table],
-    /// The numbers of the tables by their names in lower case.
+    /// The indexes of the tables in `tables`, by the names of the tables in lower case.
     places: HashMap<String, usize>,
     /// The expression of each table's columns; `None` if SQLite computes the column.
     exprs: Vec<Vec<Option<Expr>>>,

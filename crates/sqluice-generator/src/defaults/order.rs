@@ -129,7 +129,8 @@ fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     [of(&bounds.low, true), of(&bounds.high, false)].into_iter().flatten().collect()
 }
 
-/// Returns the bound in seconds, moved `inwards` by a step if the bound itself is not allowed; `None` if the bound is not a literal.
+/// Returns the bound in seconds since 0000-03-01; `None` if the bound is not a literal. A bound that is not allowed itself is moved into
+/// the range by a day or a second, depending on `form`: upwards if `inwards` is 1, downwards if `inwards` is -1.
 fn said(bound: &Option<Bound>, form: Form, inwards: i64) -> Option<i64> {
     match bound {
         Some(Bound { end: End::Value(value), open }) => {
@@ -218,7 +219,7 @@ impl Chooser<'_> {
         Ok(moments)
     }
 
-    /// Removes columns for which CHECKs demand another order. Of the columns with comments, keeps only the first, and births.
+    /// Removes columns for which CHECKs demand another order. Of the columns with comments, keeps only the first, and dates of birth.
     fn without_contradictions(&self, moments: &mut Vec<Moment>) {
         let place = |moments: &[Moment], column: usize| moments.iter().position(|it| it.column == column);
         let mut out = Vec::new();
@@ -305,7 +306,8 @@ impl Moment {
     }
 }
 
-/// The columns of a table with dates and times: births, the chain in which each follows the one before, and limits.
+/// The columns of a table with dates and times: dates of birth, the chain in which each value follows the value before it, and limits such
+/// as due dates.
 struct Row {
     births: Vec<Moment>,
     chain: Vec<Moment>,

@@ -61,7 +61,7 @@ pub(super) const ASCENDING: Function = Function {
     },
 };
 
-/// Builds the generator of argument 0, whose values must be numbered.
+/// Builds the generator of argument 0, which must have a numbered domain ([`Generate::domain`]).
 fn numbered(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     let inner = arguments.compile(0)?;
     if inner.domain().is_some() {
@@ -265,7 +265,7 @@ impl Parent for Distinct {
 #[derive(Debug)]
 struct Ascending {
     inner: Arc<dyn Generate>,
-    /// The number of the table over whose rows the values are spread.
+    /// The index in the schema of the table over whose rows the values are spread.
     table: usize,
     name: String,
 }

@@ -87,7 +87,7 @@ fn of_epoch(int: i64) -> Option<u64> {
     (FIRST..=LAST).contains(&(moment as i64)).then_some(moment)
 }
 
-/// The first moment of the year 1, and the last of the year 9999.
+/// The first second of the year 1, and the last second of the year 9999, in seconds since 0000-03-01.
 const FIRST: i64 = 306 * DAY as i64;
 const LAST: i64 = (306 + 3_652_059) * DAY as i64 - 1;
 

@@ -173,7 +173,8 @@ struct Pattern {
     drawn: Vec<(usize, &'static [u8])>,
     /// The number of different texts, at most 2^62.
     count: u64,
-    /// The number of drawn bytes at the end that the number of the text determines; the bytes before them are random.
+    /// The count of drawn bytes that follow from the number of the text in its domain. These are the last drawn bytes; the drawn bytes
+    /// before them are random.
     numbered: usize,
 }
 

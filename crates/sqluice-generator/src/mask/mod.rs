@@ -7,7 +7,7 @@
 //!
 //!  expression               new value
 //!  email(), choice(...)     the function's value in the row whose number is the hash of the old value
-//!  ... with(column)         the same, with the hash of the old value and of another column of the row
+//!  ... with(column)         the same, with a hash of the old value and of the value of another column of the row
 //!  shape(), permute()       a keyed permutation of the old value: different values stay different
 //!  shift(), noise()         the old value, moved by an amount from the hash of a person, or of the old value
 //! ```

@@ -373,8 +373,9 @@ fn columns<'r>(columns: impl Iterator<Item = Column<'r>>) -> Rows<'r> {
     Rows::new(columns).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-/// Finds two entities with the same value of a unique field: in `chunk` or in `chunk` and the table, or without a chunk in the table.
-/// Returns the number of the field, and as texts for a message the two keys and the value. Returns `None` if no value occurs twice.
+/// Finds two entities with the same value of a unique field. One of them is in `chunk`, and the other in the table or also in `chunk`; if
+/// `chunk` is `None`, both are in the table. Returns the index of the field in the definition, and the two keys and the value as texts for
+/// a message. Returns `None` if no value occurs twice.
 fn same_unique(
     connection: &Connection,
     sql: &Sql,
