@@ -114,12 +114,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_has_the_tables_of_its_records() {
+    fn the_readme_has_the_tables_that_follow_from_its_records() {
         run(&Settings { records: Vec::new(), check: true }).unwrap();
     }
 
     #[test]
-    fn only_the_content_of_blocks_is_replaced() {
+    fn only_text_between_the_marks_of_a_record_is_replaced_in_a_page() {
         let page = "a\n<!-- record x -->\nold\n<!-- end of record -->\nb\n<!-- record y -->\n<!-- end of record -->\n";
         let after = written(page, |name| Ok(format!("new {name}\n"))).unwrap();
         assert_eq!(

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn parent_rows_are_known_to_exist_if_all_values_are_counted_rowids() {
+    fn parent_rows_are_known_to_exist_if_all_values_lie_between_1_and_the_number_of_parent_rows() {
         let parent = "id INTEGER PRIMARY KEY";
         for made in
             ["int(1, 100)", "7", "null", "null(0.1, int(2, 50))", "choice(null, int(9, 10), 4)", "ROW()"]

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn positive_days_give_no_earlier_moment_and_negative_days_no_later_moment() {
+    fn after_gives_no_earlier_time_for_positive_days_and_no_later_time_for_negative_days() {
         let noon = seconds(&Literal::Text("2024-05-05 12:00:00".to_owned())).unwrap();
         for form in [Form::Day, Form::Second, Form::Int] {
             for (least, most, last) in

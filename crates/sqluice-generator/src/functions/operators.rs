@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn left_counts_characters_and_not_bytes() {
+    fn the_function_left_counts_characters_and_not_bytes() {
         assert_eq!(first_characters("aéü".as_bytes(), 2), "aé".as_bytes());
         assert_eq!(first_characters("aé".as_bytes(), 2), "aé".as_bytes());
         assert_eq!(first_characters(b"abc", 0), b"");

@@ -348,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_knows_its_number_of_different_texts() {
+    fn the_number_of_different_texts_that_a_pattern_can_give_is_computed() {
         for (text, count) in [("AA-9999", 26 * 26 * 10_000), ("x", 1), ("\\A9", 10), ("", 1), ("é9", 10)] {
             assert_eq!(Pattern::of(text).unwrap().count, count, "{text}");
         }

@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_within_a_range_is_scaled_to_64_bits() {
+    fn the_position_of_a_number_within_a_range_is_scaled_to_64_bits() {
         assert_eq!(within(10, 10, 5), 0);
         assert_eq!(within(1 << 63, 0, 1 << 63), u64::MAX);
         assert_eq!(within(1 << 62, 0, 1 << 63), 1 << 63);

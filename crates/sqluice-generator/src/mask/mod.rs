@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn with_makes_masked_values_depend_on_a_column_and_unique_keeps_values_different() {
+    fn the_argument_with_makes_masks_depend_on_another_column_and_unique_keeps_different_values_different() {
         let with = |expression: &str, person: i64, old: i64| {
             let mut space = MaskSpace::default();
             let (old, person) = ([old], [person]);

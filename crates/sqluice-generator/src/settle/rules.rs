@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_terms_of_an_index_are_found() {
+    fn the_terms_and_the_condition_in_a_create_index_statement_are_found() {
         let sql = "CREATE UNIQUE INDEX i ON t (lower(a, ',') DESC, b COLLATE NOCASE, (c + 1)) WHERE d > 0 -- end\n;";
         let written = Written::of(sql).unwrap();
         assert_eq!(written.terms, ["lower(a, ',')", "b COLLATE NOCASE", "(c + 1)"]);

@@ -147,7 +147,7 @@ fn malformed_records_are_reported_with_their_place() {
 }
 
 #[test]
-fn a_record_of_more_than_127_levels_is_bad() {
+fn a_json_record_of_more_than_127_levels_is_a_bad_row() {
     let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(lines(&nested(126)).rows(), [[text(&nested(126)[5..257])]]);
     is_bad(&nested(127), "x.json:1:132: more than 127 arrays and objects within each other");
