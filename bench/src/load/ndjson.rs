@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_the_first_rows_with_unchanged_numbers() {
+    fn ndjson_lines_have_the_first_rows_of_the_input_with_unchanged_numbers() {
         let folder = tempfile::tempdir().unwrap();
         let text = fs::read_to_string(lines(folder.path(), 2, r#"a, ""b"" \"#)).unwrap();
         let lines: Vec<&str> = text.lines().collect();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn inserted_rows_equal_the_lines_as_sqlite_reads_them() {
+    fn inserted_rows_equal_the_ndjson_lines_as_sqlite_reads_them() {
         let same: Vec<String> = names().iter().map(|name| format!("{name} = ?2 ->> '{name}'")).collect();
         let sql = format!("SELECT count(*) FROM lineitem WHERE rowid = ?1 AND {}", same.join(" AND "));
         // Includes row counts that do not fill a statement.
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_line_is_an_error() {
+    fn a_malformed_line_of_ndjson_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let lines = lines(folder.path(), 3, "a, b");
         let text = fs::read_to_string(&lines).unwrap();

@@ -740,7 +740,7 @@ fn the_hint_for_a_misplaced_quote_names_a_remedy_that_works() {
 }
 
 #[test]
-fn without_a_quote_the_escape_works_everywhere_as_mysql_and_postgresql_write_it() {
+fn without_a_quote_character_the_escape_works_everywhere_as_mysql_and_postgresql_write_it() {
     let options = dialect(b'\t', None, Some(b'\\'), None);
     let file =
         b"a\tb\n1\\\t2\t\"x\ny\\\nz\t\\N\n\\\\N\t\\N \n\\t\\n\\r\\b\\f\\v\\Z\t\\x\\\"\n\\\r\nc\td\n3\t4\\";
@@ -754,7 +754,7 @@ fn without_a_quote_the_escape_works_everywhere_as_mysql_and_postgresql_write_it(
 }
 
 #[test]
-fn with_a_quote_the_escape_works_outside_of_quotes_on_request() {
+fn with_a_quote_character_the_escape_works_outside_of_quotes_on_request() {
     let within = dialect(b',', Some(b'"'), Some(b'\\'), None);
     says_with(&within, b"a,b\n\\N,\"x\\\"\\t\"\nC:\\,y\n", &["\\N|x\"t", "C:\\|y"], None);
     let dialect = Dialect { escapes_unquoted: true, ..within.dialect };

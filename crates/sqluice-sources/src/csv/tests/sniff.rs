@@ -181,7 +181,7 @@ fn delimiters_and_line_ends_within_quotes_do_not_count() {
 }
 
 #[test]
-fn the_number_of_fields_of_most_records_decides() {
+fn a_record_with_another_number_of_fields_than_most_leaves_the_dialect_unchanged() {
     let doubt = "(the first records differ in their number of fields)";
     for delimiter in [",", "\t", ";", "|", "¦", "||", "~"] {
         let file = "a;b;c\n1;2;3\n4;5\n6;7;8\n".replace(';', delimiter);
@@ -304,7 +304,7 @@ fn a_comment_that_precedes_a_header_or_is_no_list_of_names_is_no_header() {
 }
 
 #[test]
-fn a_larger_table_below_another_is_found() {
+fn a_larger_table_below_a_small_one_in_a_csv_file_is_found() {
     let months: String = (1..13).map(|month| format!("{month},{}\n", 2005 + month)).collect();
     let hours: String =
         (0..60).map(|hour| format!("20200101:{hour:02}10,{hour}.5,{},0.0\n", hour % 7)).collect();

@@ -301,7 +301,7 @@ fn any_beginning_of_a_file_that_is_not_a_table_is_refused_or_read_as_csv() {
 }
 
 #[test]
-fn text_that_may_be_rows_is_read() {
+fn text_that_may_be_rows_of_a_table_is_read_as_csv() {
     let folder = TempDir::new().unwrap();
     for text in [
         "",
