@@ -323,7 +323,7 @@ impl Walk<'_> {
         self.next += 1;
     }
 
-    /// Returns the position of the last token's last byte: comments begin after it.
+    /// Returns the position of the last byte of the last token. Later comments begin after this byte.
     fn end(&self) -> usize {
         self.tokens[self.next - 1].at.end - 1
     }

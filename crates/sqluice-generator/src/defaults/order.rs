@@ -70,7 +70,7 @@ const STAGES: &[(&str, i64)] = &[
 /// The stage of a column whose name says only that it is a date or time, such as `at` or `timestamp`.
 const UNNAMED: usize = 2;
 
-/// The words that name a limit, such as a due date: no other date or time of the row has to follow it.
+/// The words that name a limit, such as a due date. No other date or time of the row has to be later than a limit.
 const LIMITS: &str = "due required expires expiry expiration deadline renewal scheduled";
 const LIMIT_DAYS: i64 = 30;
 
@@ -118,7 +118,7 @@ struct Moment {
     said: bool,
 }
 
-/// Returns the columns that the CHECKs of `column` compare it with. The first `bool` is `true` if `column` has the higher value, the second
+/// Returns the columns with which CHECKs compare `column`. The first `bool` is `true` if `column` has the higher value, the second
 /// if equal values are forbidden.
 fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     let bounds = &chooser.bounds[column];
@@ -355,7 +355,7 @@ impl Row {
         Ok(Row { births, chain, limits })
     }
 
-    /// Returns the first column of the chain: the dates and times of child rows are after its value.
+    /// Returns the first column of the chain. The dates and times of child rows are later than the value of this column.
     fn first(&self) -> Option<&Moment> {
         self.chain.first()
     }

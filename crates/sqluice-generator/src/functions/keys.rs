@@ -20,7 +20,7 @@ use crate::parse::{Expr, ExprNode, Literal};
 use crate::random::{Key, Shuffle, permute};
 use crate::vector::{RowRange, Vector};
 
-/// Combinations are counted up to this limit: no table has so many rows that it needs more.
+/// The limit up to which combinations are counted. No table has as many rows, so none needs more combinations.
 const COMBINATIONS_MAX: u64 = 1 << 62;
 
 pub(super) const PERMUTATION: Function = Function {

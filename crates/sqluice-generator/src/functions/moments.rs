@@ -101,7 +101,8 @@ pub(super) fn moment(value: Value<'_>) -> Option<i64> {
     .map(|moment| moment as i64)
 }
 
-/// Converts a literal to seconds since 0000-03-01; `None` if it is neither a day or second as a text, nor an integer (seconds since 1970).
+/// Converts a literal to seconds since 0000-03-01. The literal is the text of a day or second, or an integer with seconds since 1970; for
+/// any other literal, returns `None`.
 pub(crate) fn seconds(literal: &Literal) -> Option<i64> {
     match literal {
         Literal::Text(text) if [DAY_BYTES, SECOND_BYTES].contains(&text.len()) => {

@@ -249,7 +249,7 @@ impl Binary {
     }
 }
 
-/// Passes the shares of the rows to the operand that takes shares, and only the rows to the other.
+/// Passes the shares of the rows to the operand that takes shares, and only the row numbers to the other operand.
 impl ByShare for Binary {
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
         let mut operands = [Vector::default(), Vector::default()];

@@ -33,7 +33,7 @@ const BLOCK: u64 = 1 << 16;
 /// 2^64 divided by the golden ratio: its multiples are evenly spread, however many there are.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The table of an expression, whose row count the expression needs.
+/// The table of an expression that needs the row count of its table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     table: usize,

@@ -82,7 +82,7 @@ impl Shape {
         &self.classes[of_sign + digits + usize::from(size >= WHOLE_MAX)]
     }
 
-    /// Calls `put` with the masked value. A text that its column compares as a number is masked as a number.
+    /// Calls `put` with the masked value. If the column compares a text as a number, the text is masked as a number.
     pub(super) fn value(
         &self,
         old: Value<'_>,

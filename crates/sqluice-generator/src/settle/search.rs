@@ -279,7 +279,7 @@ impl<'s> Search<'s> {
         taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
     }
 
-    /// Exchanges a component with a random row, so that the row breaks fewer rules. If the other row is placed, it must still satisfy all
+    /// Exchanges a component with a random row, so that `row` breaks fewer rules. If the random row is placed, it must still satisfy all
     /// rules.
     fn exchange(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
         // A CHECK or a foreign key does not compare rows, so a few attempts show whether exchanges help.

@@ -131,7 +131,7 @@ pub(super) struct Component {
 }
 
 impl Component {
-    /// Returns the row whose generated values `row` has: another row, or itself if it is not moved.
+    /// Returns the row whose generated values `row` has: another row, or `row` if its values were not moved.
     pub(super) fn source(&self, row: u64) -> u64 {
         self.moved.get(&row).copied().unwrap_or(row)
     }

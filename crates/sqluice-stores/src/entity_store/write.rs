@@ -68,7 +68,7 @@ impl From<Error> for Failure {
 /// The place at which a batch begins, and to which it is rolled back after an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begin {
-    /// The start of the transaction, whose owner rolls it back: SQLite need not keep old versions of pages for the batch.
+    /// The start of a transaction. The owner of the transaction rolls it back, so SQLite need not keep old versions of pages for the batch.
     Transaction,
     /// A savepoint within a transaction.
     Savepoint,
@@ -161,7 +161,7 @@ struct Sorted {
     value: Vec<(usize, i64)>,
     /// For each field, the number of rows in which it changes.
     differ: Vec<usize>,
-    /// The number of rows whose stored JSON stays. Their fields may still change if unique fields were set to NULL.
+    /// The number of rows whose stored JSON stays. Fields of these rows may still change if unique fields were set to NULL.
     same: usize,
 }
 
