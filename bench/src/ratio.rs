@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_claim_give_the_ratios_that_meet_the_claim() {
+    fn the_text_of_a_claim_such_as_at_least_5_gives_the_range_of_ratios_that_meet_the_claim() {
         for (claim, met, short) in [
             ("at least 5, aim 8", 5.0, 4.9),
             ("aim 20", 20.0, 19.0),

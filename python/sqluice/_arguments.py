@@ -1,4 +1,4 @@
-"""Checks of the arguments of public functions: of types by the annotations, of numbers by the name of the parameter.
+"""Checks the arguments of public functions: types by the annotations, and ranges of numbers by the names of the parameters.
 
 Every public function and method with parameters begins with `check_arguments(function, locals())`. Without it, the engine would report a wrong argument
 only after it has read the files, and not in terms of Python. A test gives wrong arguments to every public function.
@@ -100,7 +100,7 @@ def _check_value(name: str, value: Any) -> None:
 
 
 def check_text(name: str, text: str) -> None:
-    """Raises a usage error if a text has half of a surrogate pair. Surrogates by which Python stands for bytes of file names are allowed."""
+    """Raises a usage error if a text has half of a surrogate pair. Surrogates that stand for bytes of file names in Python are allowed."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -61,7 +61,7 @@ def program() -> str | None:
 
 
 class Ended(TargetError):
-    """The child has ended before it returned a result, so that the rows may or may not be stored."""
+    """The child has ended before it returned a result: the rows may be stored or not."""
 
 
 Ended.__name__, Ended.__qualname__, Ended.__module__ = "TargetError", "TargetError", "sqluice"
@@ -349,7 +349,7 @@ def _as_values(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _chunks(names: list[str], chunks: Iterable[Any]) -> Iterator[bytes]:
-    """Yields chunks of columns as bytes."""
+    """Yields each chunk of columns as bytes, by which the chunk is sent to the child."""
     for chunk in chunks:
         if hasattr(chunk, "__arrow_c_stream__") or hasattr(chunk, "__arrow_c_array__"):
             for batch in _sqluice.Packing(chunk, None):

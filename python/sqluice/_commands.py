@@ -1,4 +1,4 @@
-"""The functions that do what the commands of the same names do: `load`, `generate`, `profile`, `index`, `copy`, `merge`, `check`, `recover`, `pack`,
+"""The functions that have the names of commands, and do the same work: `load`, `generate`, `profile`, `index`, `copy`, `merge`, `check`, `recover`, `pack`,
 `unpack`."""
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Frames:
         return True
 
     def _has_no_place(self, frame: Any) -> bool:
-        """Returns True if the table exists and has no column for an index without a name."""
+        """Returns True if the index has no name, and the table exists and has no column for such an index."""
         if not is_frame(frame) or set(frame.index.names) != {None}:
             return False
         existing = self._index.table_columns()
@@ -208,7 +208,8 @@ def column_errors(name: str) -> AbstractContextManager[None]:
 
 
 def arrow_of(values: Any) -> Any:
-    """Returns a column of a frame as Arrow data if pandas stores it as such, otherwise None. As objects of Python, its values would change."""
+    """Returns a column of a frame as Arrow data if pandas stores the column in this form, otherwise None. As objects of Python, the values would
+    change."""
     dtype = values.dtype
     if type(dtype).__name__ == "CategoricalDtype" and _is_arrow(dtype.categories.dtype):
         values = values.astype(dtype.categories.dtype)
@@ -227,7 +228,7 @@ def _is_arrow(dtype: Any) -> bool:
 
 
 def _cuts(columns: list[Any], rows: int) -> list[int]:
-    """Returns the rows at which a frame is cut: no slice has more than CHUNK_ROWS rows, or values of two chunks of an Arrow column."""
+    """Returns the rows at which a frame is cut into slices. A slice has at most CHUNK_ROWS rows, and lies within one chunk of each Arrow column."""
     cuts = {rows, *range(0, rows, CHUNK_ROWS)}
     for values in columns:
         if hasattr(values, "num_chunks"):

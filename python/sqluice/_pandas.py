@@ -59,7 +59,8 @@ def pandas_method(table: Any, connection: Any, keys: Sequence[str], rows: Iterab
 
 
 def _taken(keys: Sequence[str], rows: Iterable[Any]) -> list[Any]:
-    """Returns the values of each column: the first as a list, the others as lists or as iterators, because most of them are never needed."""
+    """Returns the values of each column. The values of the first column are a list; those of other columns are lists or iterators, because most
+    are never needed."""
     if type(rows) is zip:
         # pandas gives a zip of its columns: take these out of it, so that no tuple is made for each row.
         made: Any = rows.__reduce__()

@@ -77,7 +77,7 @@ class MissedType:
     read_by: tuple[tuple[str, ...], ...] = ()
     """The parameters that would read these values as numbers, each with its value: `("thousands", "price=,")`."""
     signs: str | None = None
-    """The signs of a value that no parameter reads together with the rest of the column: `a currency`."""
+    """The signs in a value that keep the column from being read as numbers, such as `a currency`, if no parameter reads all values of the column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class ColumnReport:
     name: str
     type: str
     conversion: str | None
-    """The requested conversion of its text, such as `date %d.%m.%Y`; None without one."""
+    """The requested conversion of the column's text, such as `date %d.%m.%Y`; None if no conversion was requested."""
     nulls: NullMarkers | None
     missed: MissedType | None
     changed: ChangedText | None
@@ -216,10 +216,10 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file of a folder or an archive that is not loaded unless it is named."""
+    """A file in a folder or an archive that was not loaded, such as a hidden file. If the file itself is named, it is loaded."""
 
     name: str
-    """The path; it ends in a slash for a folder, of which all files are left out."""
+    """The path of the file. A path that ends in a slash is a folder, and all files in it are left out."""
     why: str
     """The reason, such as `hidden`, `a database` or `no known extension`."""
 
@@ -251,7 +251,7 @@ class Csv:
     comments: int
     """Lines of the sample that were recognised as comments."""
     footer: int | None
-    """The line of the record at the end of the file that looks like a footer; it is read as a record all the same."""
+    """The line of a record at the end of the file that looks like a footer, but is read as a record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,9 +44,9 @@ class Data:
     """The rows that a caller has given, in the form that the engine takes."""
 
     make: Callable[[], Given]
-    """Returns the rows."""
+    """A function that returns the rows."""
     again: bool
-    """True if `make` can be called more than once."""
+    """True if `make` can be called more than once, because the rows can be read again."""
     about: int | None = None
     """The number of rows, if it is known."""
     index_columns: list[str] = dataclasses.field(default_factory=list)

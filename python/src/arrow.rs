@@ -52,7 +52,7 @@ pub(crate) struct ArrowFeed {
     first: Option<RecordBatch>,
     /// For columns of decimals whose type follows from their values: the type so far. `None` for other columns.
     watched: Vec<Option<Inferred>>,
-    /// `true` if a later value needs another type than `watched`.
+    /// `true` if a later value needs another type than the type in `watched`.
     pub(crate) other: bool,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Noted {
 }
 
 impl Noted {
-    /// Adds the notes of the report to `notes`, those of the package itself.
+    /// Appends the notes of the report to `notes`, the notes of the package itself.
     pub(crate) fn new(report: Report, function: Function, mut notes: Vec<String>) -> Noted {
         notes.extend(report.notes.iter().map(|note| function.rendered(note)));
         Noted { report: function.report(report), notes }

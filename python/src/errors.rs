@@ -9,17 +9,17 @@ use sqluice::error::Error;
 
 use crate::terms::Function;
 
-/// Returns the exception for an error. Its texts name settings as parameters of `load`.
+/// Returns the exception for an error. The texts of the exception name settings as parameters of `load`.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     raised_by(py, error, Function::default())
 }
 
-/// Returns the exception for an error. Its texts name settings as parameters of `write` and `Writer`.
+/// Returns the exception for an error. The texts of the exception name settings as parameters of `write` and `Writer`.
 pub(crate) fn raised_by_write(py: Python<'_>, error: &Error) -> PyErr {
     raised_by(py, error, Function::Write)
 }
 
-/// Returns the exception for an error. Its texts name settings as parameters of this function.
+/// Returns the exception for an error. The texts of the exception name settings as parameters of the Python function `function`.
 pub(crate) fn raised_by(py: Python<'_>, error: &Error, function: Function) -> PyErr {
     match exception(py, error, function) {
         Ok(exception) => PyErr::from_value(exception),
@@ -81,7 +81,7 @@ fn said(cause: &(dyn StdError + 'static), function: Function) -> String {
     }
 }
 
-/// Returns the exception for a value of a given row. `row` counts from 1.
+/// Returns the exception for a value that can't be stored. `row` is the number of its row, counted from 1.
 pub(crate) fn of_value(py: Python<'_>, message: &str, row: u64, column: &str, hint: Option<&str>) -> PyErr {
     let made = || -> PyResult<Bound<'_, PyAny>> {
         let about = PyDict::new(py);

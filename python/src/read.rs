@@ -98,8 +98,8 @@ impl Reading {
 /// The batches of a stream.
 struct Batches {
     batches: RecordBatches,
-    /// The Python object that marks the file as used; `None` if the batches go to the parent process. As a later field, it is dropped after
-    /// `batches`.
+    /// The Python object that marks the file as used; `None` if the batches go to the parent process. The mark is dropped after `batches`,
+    /// because this field follows it.
     _guard: Option<Py<PyAny>>,
 }
 

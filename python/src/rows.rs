@@ -82,7 +82,7 @@ pub(crate) struct RowFeed {
     options: ArrowOptions,
     /// `true` if the rows can be read again, with other types.
     again: bool,
-    /// `true` if a later value did not fit the type of its column.
+    /// `true` if a value after the first part did not fit the type that was chosen for its column.
     pub(crate) other: bool,
 }
 

@@ -22,7 +22,7 @@ use sqluice::source::chain::Counted;
 use sqluice::source::columns::{ColumnFrom, Constant};
 use sqluice::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 
-/// A message of the calling thread: rows, or the end.
+/// A message of the calling thread to the engine's threads: rows, or the end of the rows.
 pub(crate) enum Piece {
     /// Rows of Python.
     Rows(RowsOfPython),

@@ -56,7 +56,7 @@ enum Content {
         names: Vec<String>,
         found: Vec<FoundColumn>,
     },
-    /// `schema` and `kinds` are those of the data; in the file, text is binary data.
+    /// Rows of Arrow. `schema` and `kinds` are those of the data as it was given; in the file, text is stored as binary data.
     Arrow {
         stream: Box<StreamWriter<BufWriter<File>>>,
         schema: SchemaRef,

@@ -90,7 +90,7 @@ impl TableArgs {
         names.iter().cloned().zip(types).collect()
     }
 
-    /// Returns a type, or its replacement if the table is STRICT.
+    /// Returns a declared type, or the type that replaces it in a STRICT table.
     fn strictly(&self, declared: &str) -> String {
         // A STRICT table has no NUMERIC columns.
         match declared {

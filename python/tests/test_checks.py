@@ -192,7 +192,7 @@ def test_a_check_whose_inputs_change_during_the_run_stays_stale(repository: Path
     assert "pages: stale" in checks(repository, "list").stdout
 
 
-def test_unknown_names_and_pathspecs_without_files_are_errors(repository: Path) -> None:
+def test_unknown_names_of_checks_and_inputs_without_files_are_errors(repository: Path) -> None:
     done = checks(repository, "run", "nothing")
     assert done.returncode == 2 and "no check is named nothing: there are pages, other" in done.stderr
     git(repository, "rm", "--quiet", "-r", "elsewhere")

@@ -147,7 +147,7 @@ def expected(rows: int = ROWS) -> list[tuple[Any, ...]]:
     return [(row, f"row {row}", row / 4) for row in range(rows)]
 
 
-def test_arrow_may_be_a_table_a_batch_a_reader_or_many_batches(db: Path, tmp_path: Path) -> None:
+def test_arrow_data_may_be_a_table_a_batch_a_reader_or_many_batches(db: Path, tmp_path: Path) -> None:
     pa = need("pyarrow")
     table = a_table(pa)
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=100))

@@ -106,7 +106,7 @@ def test_wrong_arguments_of_read_are_errors_before_the_first_row(shop: Path, tmp
         sqluice.read(tmp_path / "no.db", "item")
 
 
-def test_others_can_write_after_an_unfinished_reader_is_deleted(shop: Path) -> None:
+def test_other_connections_can_write_after_an_unfinished_reader_is_deleted(shop: Path) -> None:
     pa = need("pyarrow")
     reader = pa.RecordBatchReader.from_stream(sqluice.read(shop, "item"))
     assert reader.read_next_batch().num_rows > 0

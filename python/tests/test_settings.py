@@ -79,7 +79,7 @@ def undocumented(verb: str, function: Callable[..., Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
-def test_every_setting_is_documented(verb: str) -> None:
+def test_every_parameter_that_sets_a_setting_is_documented(verb: str) -> None:
     assert undocumented(verb, VERBS[verb]) == []
 
 

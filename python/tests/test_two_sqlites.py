@@ -181,7 +181,7 @@ def test_a_file_with_an_idle_connection_without_locks_is_opened_by_a_child_proce
     host.close()
 
 
-def test_files_that_the_package_has_open_are_not_taken_for_another_library(db: Path) -> None:
+def test_files_that_the_package_itself_has_open_do_not_count_as_open_in_another_library(db: Path) -> None:
     store = sqluice.BlobStore(db)
     store["a"] = b"alpha"
     assert store["a"] == b"alpha"
@@ -424,7 +424,7 @@ def test_a_killed_child_process_is_an_error(db: Path, host: sqlite3.Connection) 
 
 
 @pytest.mark.parametrize(("name", "value"), [("frozen", True), ("executable", "/usr/bin/uwsgi"), ("executable", "")])
-def test_if_no_child_can_be_started_the_file_is_refused(
+def test_a_file_open_in_another_library_is_refused_if_no_child_process_can_be_started(
     name: str, value: Any, db: Path, host: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, name, value, raising=False)

@@ -39,7 +39,7 @@ def test_appended_rows_equal_those_of_executemany(db: Path, rows: list[tuple[Any
     assert stored(db) == twin(db, both)
 
 
-def test_an_exception_leaves_the_database_unchanged(db: Path) -> None:
+def test_an_exception_in_the_block_of_a_writer_leaves_the_database_unchanged(db: Path) -> None:
     sqluice.write(db, [(1,)], "old", columns=["a"])
     before = db.read_bytes()
     with pytest.raises(ZeroDivisionError), sqluice.Writer(db) as writer:
@@ -53,7 +53,7 @@ def test_an_exception_leaves_the_database_unchanged(db: Path) -> None:
     assert db.read_bytes() == before and os.listdir(db.parent) == [db.name]
 
 
-def test_existing_tables_get_rows_and_new_ones_are_made(db: Path) -> None:
+def test_a_writer_adds_rows_to_existing_tables_and_creates_missing_ones(db: Path) -> None:
     sqluice.write(db, [(1, "a")], "old", columns=["id", "s"], primary_key="id")
     with sqluice.Writer(db, if_exists="append") as writer:
         writer.append([(2, "b")], "old")

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_differ_if_a_value_differs() {
+    fn the_sums_of_two_databases_differ_if_a_value_differs() {
         let folder = tempfile::tempdir().unwrap();
         let make = |name: &str, rows: &str| {
             let file = folder.path().join(name);

@@ -522,7 +522,7 @@ mod tests {
     use crate::ratio::{lines, ratios_of_parts};
 
     #[test]
-    fn a_ratio_takes_the_fastest_of_several_ways() {
+    fn a_ratio_uses_the_fastest_of_the_compared_ways() {
         let lines = lines(RATIOS, [("create", 9.0), ("create_2", 6.0), ("index", 2.0)]);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].ends_with("| 3.00 (3.00..3.00) | at least 4 | short |"), "{lines:?}");

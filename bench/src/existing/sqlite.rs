@@ -204,7 +204,7 @@ mod tests {
     const CHECK: &str = "integrity_check";
 
     #[test]
-    fn every_way_inserts_the_same_rows() {
+    fn every_way_of_inserting_with_sqlite_stores_the_same_rows() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         insert_rows(&file("rows"), 2345).unwrap();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn append_creates_a_dropped_index_again() {
+    fn an_append_that_first_drops_the_index_creates_the_index_again_with_all_rows() {
         let folder = tempfile::tempdir().unwrap();
         let found = [false, true].map(|drop_index| {
             let file = folder.path().join(drop_index.to_string());

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sum_changes_if_values_are_swapped_between_rows_or_columns() {
+    fn the_sum_of_a_table_changes_if_values_are_swapped_between_rows_or_columns() {
         let folder = tempfile::tempdir().unwrap();
         let sum = |name: &str, rows: &str| {
             let file = folder.path().join(name);

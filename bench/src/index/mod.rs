@@ -361,13 +361,13 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_adds_no_time_counts_as_a_millisecond() {
+    fn the_time_of_an_index_is_taken_as_a_millisecond_if_the_index_adds_no_time() {
         let lines = lines(RATIOS, [("plain", 1.0), ("indexed", 0.9), ("create", 0.1), ("threads", 0.2)]);
         assert!(lines[0].contains("| 100.00 (100.00..100.00) |"));
     }
 
     #[test]
-    fn ten_times_the_rows_are_compared_by_time_per_row() {
+    fn runs_of_different_row_counts_are_compared_by_time_per_row() {
         let lap = |seconds, rows| Lap { rows, seconds, memory_bytes: MEMORY_BYTES, ..Lap::default() };
         let lines = lines_of(RATIOS, [("two", lap(1.0, 100)), ("two_ten", lap(16.0, 1000))].into());
         assert!(lines[0].ends_with("| 1.60 (1.60..1.60) | at most 1.50 | short |"), "{lines:?}");

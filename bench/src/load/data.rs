@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_repeated_file_has_one_header() {
+    fn a_file_whose_rows_are_written_several_times_has_one_header() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("once.csv");
         fs::write(&file, "a,b\n1,2\n3,4\n").unwrap();

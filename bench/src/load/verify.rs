@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_do_not_depend_on_the_types_of_numbers_and_the_order_of_rows() {
+    fn column_sums_do_not_depend_on_the_types_of_numbers_or_the_order_of_rows() {
         let expected = sums(false, 1, "").unwrap();
         assert_eq!(expected.rows, 2);
         assert_eq!(sums(true, 1, "").unwrap(), expected);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn midnight_after_a_date_is_ignored() {
+    fn column_sums_ignore_the_time_of_midnight_after_a_date() {
         let expected = sums(false, 1, "").unwrap();
         let at =
             |time: &str| sums(false, 1, &format!("UPDATE lineitem SET l_shipdate = l_shipdate || ' {time}'"));
@@ -216,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn sums_differ_if_two_rows_exchange_a_value() {
+    fn column_sums_differ_if_two_rows_exchange_a_value() {
         let exchange = "UPDATE lineitem SET l_comment = iif(rowid = 1, 'ly final', 'egular')";
         let (expected, other) = (sums(false, 1, "").unwrap(), sums(false, 1, exchange).unwrap());
         assert_eq!(other.differing(&expected), "l_comment");
     }
 
     #[test]
-    fn missing_rows_change_the_sums_and_values_of_wrong_types_are_errors() {
+    fn missing_rows_change_the_column_sums_and_values_of_wrong_types_are_errors() {
         let expected = sums(false, 1, "").unwrap();
         assert_eq!(sums(false, 1, "DELETE FROM lineitem WHERE rowid = 2").unwrap().rows, 1);
         assert_ne!(sums(false, 1, "DELETE FROM lineitem WHERE rowid = 2").unwrap(), expected);

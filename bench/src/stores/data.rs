@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_differ_and_have_lengths_within_the_bounds() {
+    fn generated_files_differ_and_have_lengths_within_the_bounds() {
         let (mut one, mut other) = (Vec::new(), Vec::new());
         for number in 0..200 {
             content(number, 0, &mut one);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn items_of_long_runs_take_about_one_comparison_each() {
+    fn merging_streams_that_follow_each_other_takes_about_one_comparison_per_item() {
         let streams: Vec<Vec<u32>> =
             (0..64).map(|stream| (0..1000).map(|item| stream * 1000 + item).collect()).collect();
         let (all, compared) = merged(&streams);

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_beyond_the_page_and_invalid_headers_give_none() {
+    fn a_page_view_returns_none_for_a_cell_beyond_the_page_and_for_an_invalid_header() {
         let with = |at: usize, byte: u8| {
             let mut page = leaf();
             page[at] = byte;

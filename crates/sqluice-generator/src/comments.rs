@@ -223,7 +223,8 @@ impl Walk<'_> {
         found
     }
 
-    /// Scans one statement, or skips a token, and appends each column or constraint with the byte from which comments belong to it.
+    /// Scans one statement, or skips a token. Appends each column or constraint, with the byte from which comments belong to that column or
+    /// constraint.
     /// CREATE and ALTER can't be names unless quoted, so an unquoted CREATE or ALTER begins a statement.
     fn statement(&mut self, owners: &mut Vec<(usize, Owner)>) {
         if self.eat_word("CREATE") {
@@ -322,7 +323,7 @@ impl Walk<'_> {
         self.next += 1;
     }
 
-    /// Returns the position of the last token's last byte: comments begin after it.
+    /// Returns the position of the last byte of the last token. Later comments begin after this byte.
     fn end(&self) -> usize {
         self.tokens[self.next - 1].at.end - 1
     }

@@ -227,7 +227,7 @@ pub(crate) trait Domain {
     /// Generates the values with these numbers, [`ROWS_MAX`] at most.
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()>;
 
-    /// Returns `true` if numbers from the count on have distinct values too.
+    /// Returns `true` if the values go on after [`Domain::count`]: larger numbers have values, too, and no value is repeated.
     fn is_endless(&self) -> bool {
         false
     }
@@ -249,11 +249,11 @@ pub(crate) trait ByShare {
 /// The place of a row in a generator that groups rows with equal values. All numbers are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
-    /// The number of the group.
+    /// The number of the group among all groups.
     pub(crate) group: u64,
-    /// The row's number within its group.
+    /// The number of the row among the rows of its group.
     pub(crate) ordinal: u64,
-    /// The row's number if all rows are ordered by group.
+    /// The position of the row among all rows of the table, if these are ordered by group.
     pub(crate) position: u64,
 }
 
@@ -281,7 +281,7 @@ pub(crate) fn draw_at(domain: &dyn Domain, at: Scope<'_>, rows: &[u64], out: &mu
 
 /// A generator whose values are taken from parent rows.
 pub(crate) trait Parent {
-    /// Returns the number of the referenced table in the schema.
+    /// Returns the index of the referenced table in the schema.
     fn table(&self) -> usize;
 
     /// Returns the column of the referenced table whose value is taken, if that column is the same for all rows.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The rows of a column that take the value of another row: a map from the row to the other row.
 pub(crate) type Moved = HashMap<u64, u64>;
 
-/// The moved rows of columns, by the number of the table and of the column.
+/// The moved rows of columns, by the index of the table in the schema and the index of the column in the table.
 type MovedColumns = HashMap<(usize, usize), Arc<Moved>>;
 
 /// The moved rows of all columns.

@@ -21,13 +21,14 @@ type Compile = fn(&Expr, Context<'_>) -> Result<Arc<dyn Generate>, Fault>;
 #[derive(Debug)]
 pub(crate) struct Names<'a> {
     pub(crate) tables: &'a [Table],
-    /// The numbers of the tables by their names in lower case.
+    /// The indexes of the tables in `tables`, by the names of the tables in lower case.
     places: HashMap<String, usize>,
     /// The expression of each table's columns; `None` if SQLite computes the column.
     exprs: Vec<Vec<Option<Expr>>>,
     made: RefCell<Vec<Vec<Made>>>,
     compile: Compile,
-    /// The columns whose generators are being built, as (table, column): each is needed by the one before it. Used to detect cycles.
+    /// The columns whose generators are being built, as (table, column). Each column is needed by the column before it in the list: a
+    /// column that is needed again before it is built shows a cycle.
     making: RefCell<Vec<(usize, usize)>>,
 }
 
@@ -72,7 +73,7 @@ impl<'a> Names<'a> {
         self.exprs.get(table)?.get(column)?.as_ref()
     }
 
-    /// Returns the number of the table called `name`.
+    /// Returns the index in [`Names::tables`] of the table called `name`.
     pub(crate) fn table(&self, name: &str, at: usize) -> Result<usize, Fault> {
         self.places.get(&name.to_ascii_lowercase()).copied().ok_or_else(|| {
             let names = self.tables.iter().map(|table| &table.name[..]);
@@ -80,7 +81,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// Returns the number of a table's column called `name`.
+    /// Returns the index of the column called `name` in a table.
     pub(crate) fn column(&self, table: usize, name: &str, at: usize) -> Result<usize, Fault> {
         let Some(declared) = self.tables.get(table) else {
             return Err(Fault::new(at, format!("unknown column `{name}`"))

@@ -15,7 +15,7 @@ use super::spec::Spec;
 use super::table_spec::{ColumnSpec, TableSpec};
 
 /// Returns for each table of a new database `true` if all parent rows are sure to exist, whatever the seed, so that SQLite need not check
-/// its foreign keys. `rows` has the row count of each table, in the order of the schema.
+/// the foreign keys of the table. `rows` has the row count of each table, in the order of the schema.
 pub fn are_there(schema: &Schema, spec: &Spec, rows: &[u64]) -> Vec<bool> {
     let Ok(catalogue) = catalogue(schema) else { return vec![false; schema.tables.len()] };
     let known = |child: &Table, own: &TableSpec, child_rows: u64| {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn parent_rows_are_known_to_exist_if_all_values_are_counted_rowids() {
+    fn parent_rows_are_known_to_exist_if_all_values_lie_between_1_and_the_number_of_parent_rows() {
         let parent = "id INTEGER PRIMARY KEY";
         for made in
             ["int(1, 100)", "7", "null", "null(0.1, int(2, 50))", "choice(null, int(9, 10), 4)", "ROW()"]

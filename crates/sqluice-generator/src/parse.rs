@@ -88,7 +88,8 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
-    /// All operators. An operator precedes its own prefixes, and the usual spelling follows its synonyms.
+    /// All operators. `<=` stands before `<`, because the parser takes the first operator that fits. Of two operators with the same
+    /// meaning, the last one is printed.
     pub(super) const ALL: [(&'static str, Comparison); 8] = [
         ("==", Comparison::Equal),
         ("=", Comparison::Equal),

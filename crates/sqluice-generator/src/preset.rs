@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_count_is_for_the_first_table_and_a_named_one_for_the_named_table() {
+    fn a_row_count_without_a_table_name_is_for_the_first_table_of_a_preset_and_scales_the_others() {
         let named = |name: &str, rows| (name.to_owned(), rows);
         let all =
             [named("orders", 1000), named("customers", 100), named("products", 10), named("items", 2000)];
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_preset_is_refused_with_a_list_of_all() {
+    fn an_unknown_preset_is_refused_with_a_list_of_all_presets() {
         let error = Preset::find("users").unwrap_err();
         assert_eq!(error.without_hint(), "no preset is called `users`");
         assert!(error.hint_text().unwrap().starts_with("choose one of: user, integers, kv, shop, events"));

@@ -83,7 +83,7 @@ impl GeneratedTable {
     }
 }
 
-/// Returns the number of rows whose size is [`PART_BYTES`], rounded down to whole batches if it exceeds a batch.
+/// Returns the number of rows whose size is [`PART_BYTES`]. A number that exceeds a batch is rounded down to whole batches.
 fn part_rows(row_bytes: u64) -> u64 {
     let rows = (PART_BYTES / row_bytes.max(1)).clamp(1, PART_ROWS_MAX);
     let batch = ROWS_MAX as u64;

@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_leaves_the_expected_rows_and_a_lost_row_is_noticed() {
+    fn every_way_of_inserting_stores_the_expected_rows_and_a_lost_row_is_noticed() {
         let tables = [Table::integers(10_007, int32), Table::user(10_007, false), Table::strings(107, 4, 13)];
         for (table, way) in tables.iter().flat_map(|table| WAYS.map(|way| (table, way))) {
             if table.columns.len() > 1 && matches!(way, Way::Carray(_)) {

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_described() {
+    fn the_description_of_this_machine_has_cores_memory_and_compile_options() {
         let machine = Machine::here(Path::new("/"));
         assert!(machine.cores > 0 && machine.memory_bytes > 0, "{machine}");
         assert!(machine.compile_options.iter().any(|option| option.starts_with("THREADSAFE")));

@@ -12,7 +12,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_second_round_runs_in_reverse() {
+    fn every_second_round_runs_the_cases_in_reverse_order() {
         assert!(turn(1, 3).eq([0, 1, 2]) && turn(2, 3).eq([2, 1, 0]) && turn(3, 3).eq([0, 1, 2]));
         assert_eq!(turn(2, 0).count(), 0);
     }

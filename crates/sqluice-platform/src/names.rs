@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn opening_a_file_as_a_folder_fails_or_does_no_harm() {
+    fn opening_a_file_as_a_folder_fails_or_gives_a_folder_that_can_be_synced() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let opened = Folder::open(file.path());
         // If a file can be opened as a folder, syncing it does no harm.

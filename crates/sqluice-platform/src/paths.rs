@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bytes_of_a_name_give_the_name_again() {
+    fn a_file_name_that_is_converted_to_bytes_and_back_is_unchanged() {
         for name in ["a", "größe", "a/b"] {
             assert_eq!(from_bytes(&bytes(OsStr::new(name))), Path::new(name));
         }
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_name_has_no_more_bytes_than_wanted() {
+    fn a_shortened_file_name_has_at_most_the_requested_number_of_bytes() {
         assert_eq!(cut(OsStr::new("abc"), 3), "abc");
         assert_eq!(cut(OsStr::new("abc"), 2), "ab");
         assert!(cut(OsStr::new("ää"), 3).len() <= 3);

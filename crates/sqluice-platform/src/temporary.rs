@@ -21,7 +21,7 @@ mod tests {
     use crate::positioned::Positioned;
 
     #[test]
-    fn a_closed_file_leaves_nothing_in_its_folder() {
+    fn a_closed_temporary_file_leaves_nothing_in_its_folder() {
         let folder = tempfile::tempdir().unwrap();
         for unbuffered in [false, true] {
             let (one, other) =

@@ -25,7 +25,7 @@ mod tests {
     use crate::identity;
 
     #[test]
-    fn a_file_that_nobody_else_has_open_has_no_users() {
+    fn a_file_that_no_other_process_has_open_has_no_users() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let users = find(file.path(), identity::of_path(file.path()).unwrap());
         assert_eq!(users.seen, [], "our own descriptor does not count");
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")] // `tail` holds a file open.
-    fn another_process_is_named_also_when_the_file_has_lost_its_name() {
+    fn a_process_that_has_a_file_open_is_found_even_after_the_file_was_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
         std::fs::write(&path, "x").unwrap();

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_the_host_or_a_setting() {
+    fn the_path_of_a_unix_socket_is_the_host_of_a_url_or_its_parameter_host() {
         for url in [
             "postgresql://%2Ftmp%2Fs/d",
             "postgresql:///d?host=/tmp/s",

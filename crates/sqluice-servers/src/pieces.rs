@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_is_asked_for_too_early_is_an_error() {
+    fn a_table_that_is_requested_before_an_earlier_table_is_an_error() {
         let (_list, mut reader) = pieces(vec![(0, ()), (1, ())], 2, Cancel::new());
         assert!(reader.next(1).is_err());
     }

@@ -77,7 +77,7 @@ pub fn tar(files: &[(impl AsRef<str>, impl AsRef<[u8]>)]) -> Vec<u8> {
     out
 }
 
-/// Adds data and zeros up to the next block.
+/// Appends data to a tar archive, and then zeros up to the end of the block of 512 bytes.
 fn pad(out: &mut Vec<u8>, data: &[u8]) {
     out.extend(data);
     out.resize(out.len().next_multiple_of(512), 0);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Prints directly to standard error, because the test harness hides the output of passing tests.
+/// Prints `text` directly to standard error, because the test harness hides the usual output of passing tests.
 pub fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "\n{text}");
 }

@@ -80,7 +80,7 @@ const DEFAULTS: [&str; 14] = [
     "'\u{e4}\u{20ac}'",
 ];
 
-/// Returns a random value as an SQL literal. It often fits the declared type, always if the table is STRICT.
+/// Returns a random value as an SQL literal. Many of the values fit the declared type; in a STRICT table, all do.
 fn literal(rng: &mut Rng, declared: &str, strict: bool) -> String {
     let kind = match (strict, declared) {
         (true, "INTEGER" | "INT") => 1,

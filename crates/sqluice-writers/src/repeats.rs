@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn values_count_as_repeated_if_a_tenth_are_different_and_not_if_all_are() {
+    fn values_count_as_repeated_if_a_tenth_are_different_and_not_if_all_are_different() {
         for rows in [5_000, 100_000, 1_000_000] {
             assert!(repeats(&ints(rows, |row| scrambled(row) % (rows / 10))), "{rows}");
             assert!(repeats(&ints(rows, |row| row / 4)), "{rows}: runs");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_small_column_count_as_repeated() {
+    fn values_of_a_column_with_few_rows_count_as_repeated() {
         assert!(repeats(&ints(100, scrambled)));
         assert!(repeats(&ints(0, scrambled)));
     }

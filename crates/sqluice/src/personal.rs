@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn other_column_names_are_not_personal() {
+    fn column_names_such_as_product_name_or_email_count_are_not_personal() {
         for column in [
             "filename",
             "file_name",

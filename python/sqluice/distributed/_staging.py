@@ -43,7 +43,7 @@ class Driver:
 
     @staticmethod
     def of(pid: int) -> Driver:
-        """Returns the process with this number on this machine."""
+        """Returns the process with the number `pid` on this machine."""
         return Driver(socket.gethostname(), _boot(), pid, _started(pid) or "", time.time())
 
     def is_over(self) -> bool:

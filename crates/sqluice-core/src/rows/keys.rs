@@ -54,7 +54,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn in_order_sorts_keys_and_keeps_each_once(
+        fn in_order_returns_each_key_once_in_ascending_order(
             few in prop::collection::vec(-9..9_i64, 0..3000),
             many in prop::collection::vec(any::<i64>(), 0..3000),
             near in prop::collection::vec(-70_000..5_000_000_i64, 0..3000),

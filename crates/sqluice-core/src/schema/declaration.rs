@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_parsed_with_text_default_collation_and_other_clauses() {
+    fn a_parsed_column_has_its_text_its_default_its_collation_and_its_other_clauses() {
         let sql = "CREATE TABLE t (a DECIMAL(10, 2) DEFAULT -5 NOT NULL ON CONFLICT IGNORE, -- the first\n \
             \"b c\" TEXT COLLATE nocase DEFAULT ('x') /* two */, d AS (a * 2) STORED, \"check\" DEFAULT \"null\", e DEFAULT NULL)";
         let columns = Declaration::of(sql).unwrap().columns();

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unterminated_string_name_or_comment_runs_to_the_end() {
+    fn an_unterminated_string_name_or_comment_is_one_token_up_to_the_end_of_the_text() {
         for sql in ["'abc", "\"abc", "[abc", "/* abc", "-- abc", "'a''"] {
             assert_eq!(texts(sql), [sql]);
         }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_edge_is_an_error_or_a_tree_that_can_grow() {
+    fn reading_the_last_pages_of_a_damaged_table_is_an_error_or_gives_pages_of_the_file() {
         let (geometry, root, bytes) = table();
         let edge = read_of(geometry, root, &bytes).unwrap();
         let last_leaf = edge.levels[0].last().unwrap().page;

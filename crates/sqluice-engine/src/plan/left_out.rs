@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_grouped_by_reason_and_the_first_are_named() {
+    fn left_out_files_are_grouped_by_reason_and_the_first_of_each_group_are_named() {
         let files: Vec<LeftOutFile> = (0..9)
             .map(|number| LeftOutFile::new(format!("{number}.png"), "a picture"))
             .chain([LeftOutFile::new(".git/", "hidden")])
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn many_reasons_are_counted_in_one_line() {
+    fn after_eight_reasons_the_remaining_left_out_files_are_counted_in_one_line() {
         let files: Vec<LeftOutFile> =
             (0..20).map(|number| LeftOutFile::new("x", format!("reason {number}"))).collect();
         let lines = left_out_in_words(&files);

@@ -302,7 +302,7 @@ proptest! {
     #![proptest_config(cases(32))]
 
     #[test]
-    fn all_parameters_give_the_same_order_and_the_same_ranges(
+    fn a_sort_gives_the_same_order_and_ranges_for_any_threads_memory_and_order_of_items(
         (layout, items) in any_case(),
         ranges in any_ranges(),
         courses in vec(any_course(), 3),
@@ -452,7 +452,7 @@ fn keys_that_share_most_of_their_bits_are_spilled_in_half_their_bytes() {
 }
 
 #[test]
-fn ranges_are_about_as_large_as_asked_for() {
+fn the_ranges_that_a_sort_returns_have_about_the_requested_size() {
     let (_folder, spill) = spill();
     let ranges = Ranges { range_bytes: 32 << 10, sample_bytes: 1 << 10, samples_max: 1000 };
     let items = items_with(40_000, |number| format!("{:08x}", scrambled(number)).into_bytes());
@@ -467,7 +467,7 @@ fn ranges_are_about_as_large_as_asked_for() {
 }
 
 #[test]
-fn equal_keys_are_in_one_range() {
+fn items_with_equal_keys_are_in_the_same_range_of_a_sort() {
     let (_folder, spill) = spill();
     let ranges = Ranges { range_bytes: 1 << 10, sample_bytes: 16, samples_max: 10_000 };
     let items = items_with(5_000, |number| (scrambled(number) % 40).to_string().into_bytes());
@@ -494,7 +494,7 @@ fn a_cancelled_sort_ends_before_runs_are_merged() {
 }
 
 #[test]
-fn no_file_is_created_if_all_items_fit_in_memory() {
+fn a_sort_creates_no_file_if_all_items_fit_in_memory() {
     let spill = Arc::new(Spill::new("/nonexistent".into()));
     let items = items_with(1000, |number| scrambled(number).to_be_bytes().to_vec());
     let course = Course { threads: 3, ..PLAIN };
@@ -523,7 +523,7 @@ fn an_unusable_temporary_folder_is_named_with_a_remedy() {
 }
 
 #[test]
-fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
+fn the_temporary_file_of_a_sort_has_no_name_and_the_sort_reuses_its_space() {
     let (folder, spill) = spill();
     let items = items_with(20_000, |number| scrambled(number).to_be_bytes().to_vec());
     let course =

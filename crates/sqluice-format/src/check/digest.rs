@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn swapped_values_change_the_sum_and_swapped_entries_do_not() {
+    fn swapping_values_between_entries_changes_the_digest_and_reordering_entries_does_not() {
         let sum = |entries: &[[i64; 2]]| {
             let mut sum = Sum::default();
             for values in entries {

@@ -210,7 +210,7 @@ mod tests {
     use crate::value::Value;
 
     #[test]
-    fn a_row_that_is_cut_off_within_its_statement_is_read() {
+    fn a_row_of_the_schema_table_that_is_cut_off_within_its_statement_is_read() {
         let mut record = Vec::new();
         let (name, sql) = (Value::Text(b"t"), Value::Text(b"CREATE TABLE t (a)"));
         record::encode(&[Value::Text(b"table"), name, name, Value::Int(70_000), sql], &mut record);

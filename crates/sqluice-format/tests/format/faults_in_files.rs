@@ -353,7 +353,7 @@ fn a_report_lists_problems_up_to_a_limit_and_counts_all() {
 }
 
 #[test]
-fn schema_only_lists_the_trees_without_reading_them() {
+fn a_check_of_the_schema_alone_lists_the_trees_without_reading_them() {
     struct Counted<'a>(&'a [u8], Vec<u32>);
     impl check::ReadPage for Counted<'_> {
         type Error = u32;

@@ -63,7 +63,7 @@ fn the_lock_byte_page_as_a_child_is_reported() {
 }
 
 #[test]
-fn unused_pages_are_reported_as_runs() {
+fn consecutive_unused_pages_are_reported_together() {
     let mut file = File::plain();
     let pages = file.pages();
     file.bytes.extend([0; 512]);

@@ -169,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn samples_of_a_tree_ascend_and_each_group_of_parts_except_the_last_gives_one(
+    fn samples_of_a_tree_ascend_and_each_group_of_parts_except_the_last_gives_one_sample(
         page_bytes in prop::sample::select(&PAGE_SIZES[..4]),
         rows in prop::collection::vec((any::<i16>().prop_map(i64::from), 0..90usize), 0..900),
         part_bytes in 1..20_000usize,
@@ -303,7 +303,7 @@ fn the_scan_of_a_circular_tree_ends_with_damage() {
 }
 
 #[test]
-fn a_leaf_that_comes_twice_is_damage() {
+fn a_leaf_page_that_occurs_twice_in_a_tree_is_damage() {
     let (mut bytes, tree) = tall();
     let Tree { geometry, root_page, .. } = tree;
     let (child, _) = first_child(&bytes, geometry, root_page);

@@ -1,6 +1,6 @@
 //! The bounds that CHECK constraints set for the values of a column.
 //!
-//! The reader understands conditions that are joined by AND: `c IN (...)`, `c BETWEEN x AND y`, comparisons with a value or another
+//! This module reads conditions that are joined by AND: `c IN (...)`, `c BETWEEN x AND y`, comparisons with a value or another
 //! column, `c LIKE 'x%'`, `c GLOB '[0-9]*'`, comparisons of `length(c)` and `abs(c)`, `json_valid(c)`, and any of these with `OR c IS
 //! NULL`. Other conditions are ignored. Bounds give candidate expressions; SQLite tests if their values satisfy the constraint
 //! ([`super::trial`]).
@@ -26,7 +26,7 @@ pub(super) struct Bounds {
     pub(super) json: bool,
 }
 
-/// An end of the range of values.
+/// The lower or the upper end of the range of a column's values.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     pub(super) end: End,
@@ -349,7 +349,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the comparison with its sides exchanged.
+/// Returns the comparison that is true for exchanged sides: for `<`, returns `>`.
 fn mirrored(comparison: Comparison) -> Comparison {
     match comparison {
         Comparison::Less => Comparison::Greater,

@@ -223,10 +223,10 @@ impl Chooser<'_> {
     }
 }
 
-/// The minimum number of distinct values that is not considered few.
+/// Expressions with fewer distinct values than this number are tried last for a key.
 const FEW: u64 = 1000;
 
-/// Returns the maximum number of rows for which an expression has different values.
+/// Returns the maximum number of rows in which an expression gives a different value to each row.
 fn capacity(expression: &str) -> u64 {
     let world = World::new(1, Vec::new());
     let generator = parse(expression, 0).and_then(|expr| compile(&expr));

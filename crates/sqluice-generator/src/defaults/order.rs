@@ -70,7 +70,7 @@ const STAGES: &[(&str, i64)] = &[
 /// The stage of a column whose name says only that it is a date or time, such as `at` or `timestamp`.
 const UNNAMED: usize = 2;
 
-/// The words that name a limit, such as a due date: no other date or time of the row has to follow it.
+/// The words that name a limit, such as a due date. No other date or time of the row has to be later than a limit.
 const LIMITS: &str = "due required expires expiry expiration deadline renewal scheduled";
 const LIMIT_DAYS: i64 = 30;
 
@@ -118,7 +118,7 @@ struct Moment {
     said: bool,
 }
 
-/// Returns the columns that the CHECKs of `column` compare it with. The first `bool` is `true` if `column` has the higher value, the second
+/// Returns the columns with which CHECKs compare `column`. The first `bool` is `true` if `column` has the higher value, the second
 /// if equal values are forbidden.
 fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     let bounds = &chooser.bounds[column];
@@ -129,7 +129,8 @@ fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     [of(&bounds.low, true), of(&bounds.high, false)].into_iter().flatten().collect()
 }
 
-/// Returns the bound in seconds, moved `inwards` by a step if the bound itself is not allowed; `None` if the bound is not a literal.
+/// Returns the bound in seconds since 0000-03-01; `None` if the bound is not a literal. A bound that is not allowed itself is moved into
+/// the range by a day or a second, depending on `form`: upwards if `inwards` is 1, downwards if `inwards` is -1.
 fn said(bound: &Option<Bound>, form: Form, inwards: i64) -> Option<i64> {
     match bound {
         Some(Bound { end: End::Value(value), open }) => {
@@ -218,7 +219,7 @@ impl Chooser<'_> {
         Ok(moments)
     }
 
-    /// Removes columns for which CHECKs demand another order. Of the columns with comments, keeps only the first, and births.
+    /// Removes columns for which CHECKs demand another order. Of the columns with comments, keeps only the first, and dates of birth.
     fn without_contradictions(&self, moments: &mut Vec<Moment>) {
         let place = |moments: &[Moment], column: usize| moments.iter().position(|it| it.column == column);
         let mut out = Vec::new();
@@ -305,7 +306,8 @@ impl Moment {
     }
 }
 
-/// The columns of a table with dates and times: births, the chain in which each follows the one before, and limits.
+/// The columns of a table with dates and times: dates of birth, the chain in which each value follows the value before it, and limits such
+/// as due dates.
 struct Row {
     births: Vec<Moment>,
     chain: Vec<Moment>,
@@ -353,7 +355,7 @@ impl Row {
         Ok(Row { births, chain, limits })
     }
 
-    /// Returns the first column of the chain: the dates and times of child rows are after its value.
+    /// Returns the first column of the chain. The dates and times of child rows are later than the value of this column.
     fn first(&self) -> Option<&Moment> {
         self.chain.first()
     }

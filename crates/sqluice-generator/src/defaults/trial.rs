@@ -1,5 +1,5 @@
-//! Lets SQLite test if the values of an expression satisfy the CHECK constraints: some random values, and the first and the last of the
-//! range.
+//! Lets SQLite test if the values of an expression satisfy the CHECK constraints: some random values, and the first and the last value
+//! that the expression can have.
 
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
@@ -116,7 +116,7 @@ fn columns_in(expression: &str, table: &Table) -> Vec<usize> {
     columns
 }
 
-/// Returns the CHECKs of a table that some of its first rows break. `all` has the row count of each table.
+/// Returns the CHECKs that some of the first rows of a table break. `all` has the row count of each table.
 pub(crate) fn broken_checks(table: &Table, spec: &TableSpec, all: &[u64]) -> Result<Vec<String>> {
     let mut broken = Vec::new();
     if !table.checks {

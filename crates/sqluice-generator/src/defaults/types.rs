@@ -21,7 +21,7 @@ use sqluice_core::schema::Column;
 use crate::functions::compile;
 use crate::parse::parse;
 
-/// The maximum length of values, whatever the declared length.
+/// The maximum length of values, in characters or bytes, even if the declared type allows more.
 const LENGTH: u64 = 1000;
 
 /// The length, in characters, at which no two random texts are equal in practice.
@@ -57,7 +57,8 @@ pub(super) fn expression(column: &Column) -> String {
     }
 }
 
-/// Returns expressions for a column whose values must differ, the likeliest first; `folded` is `true` if the key ignores case.
+/// Returns expressions for a column whose values must differ, the likeliest first. `least` and `most` limit the length of texts and blobs;
+/// `folded` is `true` if the key ignores case.
 pub(super) fn distinct(column: &Column, least: Option<i64>, most: Option<i64>, folded: bool) -> Vec<String> {
     let length = |most: Option<i64>| most.and_then(|most| u64::try_from(most).ok());
     let most = [length(most), length_of(column)].into_iter().flatten().min().unwrap_or(LENGTH);

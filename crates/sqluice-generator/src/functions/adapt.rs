@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn iso_writes_a_timestamp_with_separator_fraction_and_zone() {
+    fn the_function_iso_writes_a_timestamp_with_separator_fraction_and_zone() {
         let key = Key::of_column(1, "t", "c");
         let text = Adapted::moment(key, 7, b"2024-05-06 07:08:09", ("T", 3, "+02:00"));
         let text = String::from_utf8(text).unwrap();

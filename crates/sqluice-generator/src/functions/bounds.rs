@@ -20,7 +20,8 @@ pub(super) enum BoundsKind {
     Timestamp,
 }
 
-/// Values between two bounds: NULL if a bound is NULL or of another kind, the lower bound if the upper bound is below it.
+/// Values between two bounds. A value is NULL if a bound is NULL or of another kind. If the upper bound is below the lower bound, the value
+/// is the lower bound.
 #[derive(Debug)]
 pub(super) struct Between {
     kind: BoundsKind,

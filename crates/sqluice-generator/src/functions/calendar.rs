@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_those_of_sqlites_date_functions() {
+    fn days_are_written_and_parsed_as_by_the_date_functions_of_sqlite() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let mut next = connection.prepare("SELECT date('0001-01-01', ?1 || ' days')").unwrap();
         let first = day_number(1, 1, 1);

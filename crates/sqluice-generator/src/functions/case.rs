@@ -203,7 +203,8 @@ impl Generate for Case {
 }
 
 impl Case {
-    /// Returns the number of the table that all branches with values refer to; `None` if they refer to several tables, or a branch to none.
+    /// Returns the index in the schema of the table that all branches refer to, except branches that are NULL. Returns `None` if the
+    /// branches refer to several tables, or if a branch refers to none.
     fn referring(&self) -> Option<usize> {
         let mut tables = self.values.iter().filter(|value| value.class() != Class::Null);
         let first = tables.next()?.parent()?.table();

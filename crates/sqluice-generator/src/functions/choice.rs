@@ -506,7 +506,7 @@ impl Generate for Nested {
 /// Another generator's values, some of them replaced by NULL.
 #[derive(Debug)]
 struct Null {
-    /// The limit of 32 random bits below which a value is NULL.
+    /// A value is NULL if its 32 random bits, read as a number, are below this limit.
     below: u64,
     inner: Arc<dyn Generate>,
 }

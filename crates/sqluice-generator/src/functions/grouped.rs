@@ -171,7 +171,7 @@ impl Places {
     }
 }
 
-/// Returns `number * factor / divisor`.
+/// Returns `number * factor / divisor`, rounded down. The product may exceed 64 bits.
 #[inline]
 pub(super) fn scaled(number: u64, factor: u64, divisor: u64) -> u64 {
     match number.checked_mul(factor) {

@@ -20,7 +20,7 @@ use crate::parse::{Expr, ExprNode, Literal};
 use crate::random::{Key, Shuffle, permute};
 use crate::vector::{RowRange, Vector};
 
-/// Combinations are counted up to this limit: no table has so many rows that it needs more.
+/// The limit up to which combinations are counted. No table has as many rows, so none needs more combinations.
 const COMBINATIONS_MAX: u64 = 1 << 62;
 
 pub(super) const PERMUTATION: Function = Function {
@@ -61,7 +61,7 @@ pub(super) const ASCENDING: Function = Function {
     },
 };
 
-/// Builds the generator of argument 0, whose values must be numbered.
+/// Builds the generator of argument 0, which must have a numbered domain ([`Generate::domain`]).
 fn numbered(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     let inner = arguments.compile(0)?;
     if inner.domain().is_some() {
@@ -265,7 +265,7 @@ impl Parent for Distinct {
 #[derive(Debug)]
 struct Ascending {
     inner: Arc<dyn Generate>,
-    /// The number of the table over whose rows the values are spread.
+    /// The index in the schema of the table over whose rows the values are spread.
     table: usize,
     name: String,
 }

@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_function_is_refused_with_the_nearest_name_and_all_others() {
+    fn an_unknown_function_is_refused_with_the_nearest_name_and_the_names_of_all_functions() {
         let fault = fault("null(0.5, integer(1, 2))");
         assert_eq!((fault.at, &fault.message[..]), (10, "no function is called `integer`"));
         let hint = unknown("digit", 0).hint.unwrap();

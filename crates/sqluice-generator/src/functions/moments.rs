@@ -87,7 +87,7 @@ fn of_epoch(int: i64) -> Option<u64> {
     (FIRST..=LAST).contains(&(moment as i64)).then_some(moment)
 }
 
-/// The first moment of the year 1, and the last of the year 9999.
+/// The first second of the year 1, and the last second of the year 9999, in seconds since 0000-03-01.
 const FIRST: i64 = 306 * DAY as i64;
 const LAST: i64 = (306 + 3_652_059) * DAY as i64 - 1;
 
@@ -101,7 +101,8 @@ pub(super) fn moment(value: Value<'_>) -> Option<i64> {
     .map(|moment| moment as i64)
 }
 
-/// Converts a literal to seconds since 0000-03-01; `None` if it is neither a day or second as a text, nor an integer (seconds since 1970).
+/// Converts a literal to seconds since 0000-03-01. The literal is the text of a day or second, or an integer with seconds since 1970; for
+/// any other literal, returns `None`.
 pub(crate) fn seconds(literal: &Literal) -> Option<i64> {
     match literal {
         Literal::Text(text) if [DAY_BYTES, SECOND_BYTES].contains(&text.len()) => {
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn positive_days_give_no_earlier_moment_and_negative_days_no_later_moment() {
+    fn after_gives_no_earlier_time_for_positive_days_and_no_later_time_for_negative_days() {
         let noon = seconds(&Literal::Text("2024-05-05 12:00:00".to_owned())).unwrap();
         for form in [Form::Day, Form::Second, Form::Int] {
             for (least, most, last) in

@@ -249,7 +249,7 @@ impl Binary {
     }
 }
 
-/// Passes the shares of the rows to the operand that takes shares, and only the rows to the other.
+/// Passes the shares of the rows to the operand that takes shares, and only the row numbers to the other operand.
 impl ByShare for Binary {
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
         let mut operands = [Vector::default(), Vector::default()];
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn left_counts_characters_and_not_bytes() {
+    fn the_function_left_counts_characters_and_not_bytes() {
         assert_eq!(first_characters("aéü".as_bytes(), 2), "aé".as_bytes());
         assert_eq!(first_characters("aé".as_bytes(), 2), "aé".as_bytes());
         assert_eq!(first_characters(b"abc", 0), b"");

@@ -173,7 +173,8 @@ struct Pattern {
     drawn: Vec<(usize, &'static [u8])>,
     /// The number of different texts, at most 2^62.
     count: u64,
-    /// The number of drawn bytes at the end that the number of the text determines; the bytes before them are random.
+    /// The count of drawn bytes that follow from the number of the text in its domain. These are the last drawn bytes; the drawn bytes
+    /// before them are random.
     numbered: usize,
 }
 
@@ -347,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_knows_its_number_of_different_texts() {
+    fn the_number_of_different_texts_that_a_pattern_can_give_is_computed() {
         for (text, count) in [("AA-9999", 26 * 26 * 10_000), ("x", 1), ("\\A9", 10), ("", 1), ("é9", 10)] {
             assert_eq!(Pattern::of(text).unwrap().count, count, "{text}");
         }

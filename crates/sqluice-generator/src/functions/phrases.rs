@@ -25,7 +25,7 @@ enum Piece {
     /// A word of a list in lower case, without characters other than letters.
     Small(&'static [&'static str]),
     Text(&'static str),
-    /// A number: its minimum, its maximum, and its minimum number of digits.
+    /// A number in decimal digits: the minimum, the maximum, and the minimum count of digits.
     Number(u64, u64, usize),
     /// The place for the suffix 2, 3, ... of repeated phrases, which follows this text.
     Suffix(&'static str),

@@ -242,7 +242,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Returns the lowest integer that the row may get, which is above the integers of all rows before it.
+    /// Returns the lowest integer that a row may get. The integers of all earlier rows are below this integer.
     fn begin(&self, count: u64, row: u64) -> i64 {
         let parts = (self.points.len() - 1) as u64;
         // Between two neighbouring quantiles lies a part of the rows; the parts are equally large, except for rounding.

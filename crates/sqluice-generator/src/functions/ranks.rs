@@ -3,12 +3,12 @@
 /// The maximum number of values whose sums of weights are kept in memory.
 const KEPT_MAX: usize = 1 << 14;
 
-/// The sums of the weights 1 / k^s of some values.
+/// The sums of the weights of the values in a pool. The k-th value has the weight 1 / k^s, where s is `exponent`.
 #[derive(Clone, Debug)]
 pub(super) struct Ranks {
     count: u64,
     exponent: f64,
-    /// The sums of the weights of the first 0, 1, 2, ... values.
+    /// The sums of the weights of the first 0, 1, 2, ... values, [`KEPT_MAX`] at most.
     sums: Vec<f64>,
     total: f64,
 }
@@ -24,7 +24,7 @@ impl Ranks {
         ranks
     }
 
-    /// Returns the sum of the weights of the first values. Beyond the kept sums, an integral takes the place of the sum.
+    /// Returns the sum of the weights of the first `values` values. Beyond the kept sums, the result is approximated by an integral.
     fn sum(&self, values: u64) -> f64 {
         let kept = self.sums.len() - 1;
         if values as usize <= kept {

@@ -324,7 +324,7 @@ fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
     }
 }
 
-/// References to rows of a table, whose values are those of a column of the referenced row.
+/// References to rows of a table. The values are those of one column in the referenced rows.
 #[derive(Debug)]
 struct Reference {
     column: Column,

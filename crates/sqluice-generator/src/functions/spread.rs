@@ -33,7 +33,7 @@ const BLOCK: u64 = 1 << 16;
 /// 2^64 divided by the golden ratio: its multiples are evenly spread, however many there are.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The table of an expression, whose row count the expression needs.
+/// The table of an expression that needs the row count of its table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     table: usize,
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_within_a_range_is_scaled_to_64_bits() {
+    fn the_position_of_a_number_within_a_range_is_scaled_to_64_bits() {
         assert_eq!(within(10, 10, 5), 0);
         assert_eq!(within(1 << 63, 0, 1 << 63), u64::MAX);
         assert_eq!(within(1 << 62, 0, 1 << 63), 1 << 63);

@@ -31,7 +31,7 @@ const MEAN_BYTES: u64 = 10;
 
 struct Computed {
     expression: String,
-    /// The statement that creates the table.
+    /// The statement that creates the in-memory table with the columns that the expression reads.
     create: String,
     insert: String,
     select: String,

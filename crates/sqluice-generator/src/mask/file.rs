@@ -28,7 +28,7 @@ use crate::functions::{MASK_FUNCTIONS, MaskFunction, compile};
 use crate::generator::{Class, Generate, World};
 use crate::parse::{Argument, Expr, ExprNode, Literal, parse};
 
-/// The number of hash bits that number an old value if different values are to stay different.
+/// The number of bits of the hash of an old value from which the number of the new value is made, if different values must stay different.
 pub(super) const DISTINCT_BITS: u32 = 60;
 
 /// The minimum number of values that a function must have so that two old values are unlikely to get the same new one.

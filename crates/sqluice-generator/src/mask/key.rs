@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn different_purposes_and_secrets_have_different_keys() {
+    fn keys_derived_for_different_purposes_or_from_different_secrets_differ() {
         let keys = ["0123456789abcdef", "0123456789abcdeg"].map(|secret| MaskKey::new(secret).unwrap());
         let all = keys.iter().flat_map(|key| ["a", "b", "ab"].map(|label| key.derived(label).hash(b"x")));
         let mut all: Vec<u64> = all.collect();

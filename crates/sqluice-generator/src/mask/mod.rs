@@ -7,7 +7,7 @@
 //!
 //!  expression               new value
 //!  email(), choice(...)     the function's value in the row whose number is the hash of the old value
-//!  ... with(column)         the same, with the hash of the old value and of another column of the row
+//!  ... with(column)         the same, with a hash of the old value and of the value of another column of the row
 //!  shape(), permute()       a keyed permutation of the old value: different values stay different
 //!  shift(), noise()         the old value, moved by an amount from the hash of a person, or of the old value
 //! ```
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn with_makes_masked_values_depend_on_a_column_and_unique_keeps_values_different() {
+    fn the_argument_with_makes_masks_depend_on_another_column_and_unique_keeps_different_values_different() {
         let with = |expression: &str, person: i64, old: i64| {
             let mut space = MaskSpace::default();
             let (old, person) = ([old], [person]);

@@ -26,7 +26,7 @@ pub(super) struct Permute {
 struct Range {
     first: i64,
     last: i64,
-    /// The number of integers. With all 2^64 integers, the last keeps its value.
+    /// The number of integers in the range. In the range of all 2^64 integers, the last integer keeps its value.
     of: Rectangle,
 }
 
@@ -69,7 +69,7 @@ impl Permute {
     /// Replaces integers in place. Integers outside of the range stay if `counts` is false for their index.
     ///
     /// # Errors
-    /// The index of the first integer that lies outside of the range and for which `counts` is true.
+    /// When an integer lies outside of the range and `counts` is true for its index. The error is the first such index.
     pub(super) fn ints(&self, ints: &mut [i64], counts: impl Fn(usize) -> bool) -> Result<(), usize> {
         let usual = &self.ranges[0];
         for (chunk, ints) in ints.chunks_mut(LANES).enumerate() {

@@ -44,8 +44,8 @@ pub(super) struct ShapeSpace {
     known: Option<Rectangle>,
 }
 
-/// Returns the smallest absolute value and the number of integers with `digits + 1` digits, below [`WHOLE_MAX`] if `is_whole`, else from
-/// it.
+/// Returns the smallest absolute value and the number of the integers with `digits + 1` digits: of those below [`WHOLE_MAX`] if `is_whole`
+/// is `true`, else of those from [`WHOLE_MAX`] on.
 fn class(digits: u32, is_negative: bool, is_whole: bool) -> (u64, Rectangle) {
     let least = match digits {
         0 => u64::from(is_negative),
@@ -82,7 +82,7 @@ impl Shape {
         &self.classes[of_sign + digits + usize::from(size >= WHOLE_MAX)]
     }
 
-    /// Calls `put` with the masked value. A text that its column compares as a number is masked as a number.
+    /// Calls `put` with the masked value. If the column compares a text as a number, the text is masked as a number.
     pub(super) fn value(
         &self,
         old: Value<'_>,

@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     #[expect(deprecated, reason = "the standard library has SipHash-2-4 under this name")]
-    fn hashes_equal_those_of_the_standard_library() {
+    fn siphash_gives_the_hashes_of_the_standard_library() {
         use std::hash::{Hasher, SipHasher};
         let mut bytes = Vec::new();
         for length in 0..200_u8 {

@@ -127,8 +127,8 @@ fn cuts_of_table(table: &Table, removed: &[&Constraint]) -> Vec<Range<usize>> {
     cuts
 }
 
-/// Returns the byte range of WITHOUT ROWID and of a comma beside it, if the table has this option: a table without its PRIMARY KEY must
-/// have rowids.
+/// Returns the byte range of the option WITHOUT ROWID and of a comma beside the option; `None` if the table does not have the option. A
+/// table whose PRIMARY KEY is removed must have rowids.
 fn cut_of_rowid(sql: &str, list: &[Token]) -> Option<Range<usize>> {
     let at = list.iter().rposition(|token| token.is_word(sql, "WITHOUT"))?;
     let last = list.get(at + 1)?;

@@ -11,8 +11,8 @@ use crate::generator::{Generate, Parent};
 use crate::parse::{Expr, ExprNode, parse};
 use crate::table_spec::{ColumnSpec, TableSpec};
 
-/// The number of rows up to which all CHECKs and keys of several columns of a table are tested. In larger tables, keys that are unique by
-/// construction are not tested, nor are CHECKs of one column that a sample of rows satisfies.
+/// The number of rows up to which all CHECKs and keys of several columns of a table are tested. In larger tables, the test skips keys that
+/// are unique by construction, and CHECKs of one column that a sample of rows satisfies.
 pub(super) const ALL_TESTED: u64 = 1_000_000;
 
 /// A constraint of a table.
@@ -66,7 +66,7 @@ pub(super) enum Condition {
 pub(super) struct Rule {
     pub(super) constraint: Constraint,
     pub(super) condition: Condition,
-    /// The WHERE, if the constraint is a partial index: the rule applies only to rows for which it is true.
+    /// The WHERE, if the constraint is a partial index: the rule applies only to rows for which the WHERE is true.
     pub(super) filter: Option<String>,
     pub(super) terms: Vec<String>,
     /// The columns that the terms and the filter name.
@@ -231,7 +231,8 @@ impl Subject<'_> {
         })
     }
 
-    /// Returns the number of the parent table of a reference, and the referenced columns, or `None` if the schema does not have them.
+    /// Returns the index in the schema of the parent table of a reference, and the referenced columns. Returns `None` if the schema does
+    /// not have this table or these columns. `number` is the index of the reference in [`Table::references`].
     pub(super) fn parent(&self, number: usize) -> Option<(usize, Vec<usize>)> {
         let reference = &self.table.references[number];
         let parent = self.schema.place(&reference.parent)?;
@@ -321,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_terms_of_an_index_are_found() {
+    fn the_terms_and_the_condition_in_a_create_index_statement_are_found() {
         let sql = "CREATE UNIQUE INDEX i ON t (lower(a, ',') DESC, b COLLATE NOCASE, (c + 1)) WHERE d > 0 -- end\n;";
         let written = Written::of(sql).unwrap();
         assert_eq!(written.terms, ["lower(a, ',')", "b COLLATE NOCASE", "(c + 1)"]);

@@ -59,11 +59,11 @@ pub(super) type Found = (Vec<(usize, Moved)>, Vec<Constraint>);
 struct Attempt<T> {
     /// The data that the caller needs to apply the attempt.
     with: T,
-    /// The index of each component that changes, with the row whose values it takes.
+    /// The index of each component that changes, with the row whose values the component takes.
     taken: Vec<(usize, u64)>,
 }
 
-/// Returns the components, each with the row whose values it takes.
+/// Returns each component with the row whose values the component takes.
 fn taking(components: &[usize], sources: &[u64]) -> Vec<(usize, u64)> {
     components.iter().copied().zip(sources.iter().copied()).collect()
 }
@@ -98,7 +98,8 @@ pub(super) struct Search<'s> {
     attempts: u64,
     /// The number of attempts to exchange values of the next row that breaks a CHECK or a foreign key.
     exchanges: u64,
-    /// The combinations of values that no row has, for each rule: the row that each component takes its values from.
+    /// The combinations of values that no row has, by the index of the rule. A combination is a list of rows: each component takes the
+    /// values of the row at its place in the list.
     free: HashMap<usize, Vec<Vec<u64>>>,
 }
 
@@ -278,7 +279,7 @@ impl<'s> Search<'s> {
         taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
     }
 
-    /// Exchanges a component with a random row, so that the row breaks fewer rules. If the other row is placed, it must still satisfy all
+    /// Exchanges a component with a random row, so that `row` breaks fewer rules. If the random row is placed, it must still satisfy all
     /// rules.
     fn exchange(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
         // A CHECK or a foreign key does not compare rows, so a few attempts show whether exchanges help.
@@ -354,7 +355,7 @@ impl<'s> Search<'s> {
         Ok(false)
     }
 
-    /// Gives a row a combination of values for the key `rule` that no other row has.
+    /// Gives a row values that no other row has together, in the columns of the key `rule`.
     fn take_free(&mut self, row: u64, rule: usize, broken: &[usize]) -> Result<bool> {
         let components = self.movable(rule);
         let repeats = components.iter().all(|component| self.components[*component].repeats);

@@ -19,14 +19,15 @@ use crate::sqlite_rows::owned;
 use crate::table_spec::TableSpec;
 use crate::vector::{RowRange, Vector};
 
-/// A column, with its key and its generator; `None` if no rule reads the column, whose values are then NULL.
+/// The index of a column, with its key and its generator. If no rule reads the column, its values are NULL, and the key and the generator
+/// are `None`.
 type Filled = (usize, Option<(Key, Arc<dyn Generate>)>);
 
-/// The generated values of a table, before this search moves rows.
+/// The generated values of a table, before [`search`](super::search) moves rows.
 pub(super) struct Values {
     /// The columns that SQLite does not compute.
     columns: Vec<Filled>,
-    /// The number of the table, by which its moves are found.
+    /// The index of the table in the schema, by which the moves of the table are found.
     table: usize,
     world: World,
     /// The values of all rows, if the table is small.
@@ -130,7 +131,7 @@ pub(super) struct Component {
 }
 
 impl Component {
-    /// Returns the row whose generated values `row` has: another row, or itself if it is not moved.
+    /// Returns the row whose generated values `row` has: another row, or `row` if its values were not moved.
     pub(super) fn source(&self, row: u64) -> u64 {
         self.moved.get(&row).copied().unwrap_or(row)
     }

@@ -433,7 +433,7 @@ fn generated_batches_have_null_in_computed_columns() {
 }
 
 #[test]
-fn different_seeds_tables_and_columns_have_different_values() {
+fn generated_values_differ_between_seeds_tables_and_columns() {
     assert_ne!(values("int(0, 999)", 1, 0, 10, 10), values("int(0, 999)", 2, 0, 10, 10));
     let (rows, _) = table("CREATE TABLE t (a, b)", 10);
     assert!(rows.iter().any(|row| row[0] != row[1]));
@@ -442,7 +442,7 @@ fn different_seeds_tables_and_columns_have_different_values() {
 }
 
 #[test]
-fn values_never_change_from_version_to_version() {
+fn generated_values_are_the_same_in_every_version_of_the_program() {
     // Files made with the same seed have to stay the same: users see a change here.
     use Owned::{Blob, Int, Null, Real};
     let text = |text: &str| Owned::Text(text.to_owned());

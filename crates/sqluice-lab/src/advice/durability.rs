@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn without_syncs_a_power_failure_may_damage_the_database_and_a_crash_may_not() {
+    fn without_syncs_a_power_failure_may_damage_the_database_but_a_crash_of_the_program_can_not() {
         for journal in ["journal_mode=DELETE", "journal_mode=WAL"] {
             let (risk, words) = of(&[journal, "synchronous=0"]);
             assert_eq!(risk, Risk::DamageByPower);

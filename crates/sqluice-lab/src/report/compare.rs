@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_found_whether_more_or_less_is_better() {
+    fn measured_orders_that_contradict_published_ones_are_found_whether_more_or_less_is_better() {
         assert_eq!(times([10.0, 5.0], [&[1.0, 1.1, 0.9], &[4.0, 3.0, 5.0]], true), [(2.0, 4.0)]);
         assert_eq!(times([10.0, 5.0], [&[4.0, 4.0], &[1.0, 1.0]], true), []);
         assert_eq!(times([10.0, 5.0], [&[4.0, 4.0], &[1.0, 1.0]], false), []);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_or_single_samples_contradict_nothing() {
+    fn overlapping_or_single_samples_contradict_no_published_order() {
         for samples in [&[1.0][..], &[1.0, 3.5, 0.9]] {
             assert_eq!(times([10.0, 5.0], [samples, &[4.0, 3.0, 5.0]], true), []);
         }

@@ -100,7 +100,7 @@ fn console(output: &Output) -> Vec<String> {
 }
 
 #[test]
-fn chromium_shows_the_page_without_an_error_and_without_a_request() {
+fn chromium_shows_the_report_page_without_an_error_and_without_a_request() {
     if !has("chromium") {
         return;
     }
@@ -131,7 +131,7 @@ fn a_page_with_a_console_error_and_a_request_is_noticed() {
 }
 
 #[test]
-fn the_page_is_not_empty_and_fits_the_width_of_a_phone_and_of_a_desktop() {
+fn the_report_page_is_not_empty_and_fits_the_width_of_a_phone_and_of_a_desktop() {
     if !has("chromium") {
         return;
     }

@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(64))]
 
     #[test]
-    fn the_page_of_any_record_is_well_formed_and_loads_nothing(run in run(), old in prop::option::of(run())) {
+    fn the_report_page_of_any_record_is_well_formed_and_loads_no_other_file(run in run(), old in prop::option::of(run())) {
         assert_harmless(&report::html(&run, old.as_ref()));
     }
 
@@ -203,7 +203,7 @@ fn every_variant_has_a_row_in_a_chart_and_in_a_table() {
 }
 
 #[test]
-fn a_wrong_result_is_shown_at_the_top_in_the_contents_and_in_its_experiment() {
+fn the_report_page_shows_a_wrong_result_at_the_top_in_the_contents_and_in_its_experiment() {
     let mut run = made_up();
     run.experiments[2].variants[1].outcome = Outcome::Failed { why: "999 rows instead of 1,000".to_owned() };
     let page = report::html(&run, None);
@@ -241,7 +241,7 @@ fn a_reversed_order_contradicts_the_publication_only_if_samples_do_not_overlap()
 }
 
 #[test]
-fn a_change_since_an_old_run_is_marked_if_the_samples_do_not_overlap() {
+fn a_report_marks_a_change_since_an_old_run_if_the_samples_do_not_overlap() {
     let (run, mut old) = (made_up(), made_up());
     if let Outcome::Measured { samples, .. } = &mut old.experiments[0].variants[0].outcome {
         samples.iter_mut().for_each(|sample| *sample /= 2.0);

@@ -169,7 +169,7 @@ fn an_interrupted_run_keeps_measured_figures_and_marks_the_other_variants() {
 }
 
 #[test]
-fn every_second_round_is_in_reverse_and_warmup_rounds_come_first() {
+fn every_second_round_runs_the_variants_in_reverse_order_and_warmup_rounds_come_first() {
     let (folder, stop) = (folder(), AtomicBool::new(false));
     let seen = std::sync::Mutex::new(Vec::new());
     let watch = |step: &Step<'_>| {

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_devices_streams_and_other_folders_are_refused() {
+    fn names_of_windows_devices_alternate_streams_and_paths_to_other_folders_are_refused() {
         let refused = [
             "CON",
             "con",

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_option_of_a_group_of_clients_replaces_an_earlier_one() {
+    fn a_later_option_in_a_group_that_clients_read_replaces_an_earlier_one() {
         let read = options(
             "user=nobody\n[client]\nuser = ann \nport=1\n\n[mysqld]\nport=2\n[mariadb]\nuser=server\n; x\n# y\n[client-mariadb] # z\n  ssl_ca = /a b \nport=3 # c\n",
         );

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_authority_without_a_mode_is_verified_and_weaker_modes_ignore_it() {
+    fn a_certificate_authority_turns_verification_on_unless_a_weaker_ssl_mode_is_given() {
         let tls = |url: &str, options: &[(&str, &str)]| settings(url, options, &[]).unwrap().tls;
         assert_eq!(tls("mysql://a@h/d", &[]).mode, Mode::Prefer);
         assert_eq!(tls("mysql://a@h/d?ssl-ca=/x.pem", &[]).mode, Mode::VerifyCa);

@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_ranges_of_a_table_have_each_value_once() {
+    fn the_key_ranges_of_a_table_cover_each_key_exactly_once() {
         for (least, most, bytes) in [
             (1, 1, 1 << 30),
             (0, 9, 3 * PIECE_BYTES),

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_cover_all_pages_once_and_the_last_has_no_end() {
+    fn page_ranges_cover_each_page_of_a_table_once_and_the_last_range_has_no_end() {
         for pages in [0, 1, RANGE_PAGES, 2 * RANGE_PAGES - 1] {
             assert_eq!(ranges(pages).collect::<Vec<_>>(), [None], "{pages}");
         }

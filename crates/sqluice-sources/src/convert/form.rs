@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timestamp_is_written_with_the_separator_zone_and_digits_of_another() {
+    fn a_timestamp_is_written_with_the_separator_zone_and_digits_of_a_given_timestamp() {
         for (form, text, expected) in [
             ("2024-01-01T00:00:00", "2024-02-29 01:02:03", "2024-02-29T01:02:03"),
             ("2024-01-01T00:00:00", "2024-02-29 01:02:03.500", "2024-02-29T01:02:03.500"),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_as_new_columns_have_them_and_other_text_have_no_other_form() {
+    fn the_usual_form_of_timestamps_and_text_that_is_no_timestamp_give_no_special_form() {
         for text in [
             "2024-01-01 00:00:00",
             "2024-01-01 00:00:00+00:00",
@@ -149,7 +149,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn sqlite_reads_the_same_moment_in_each_form(
+        fn sqlite_reads_the_same_time_from_each_form_of_a_timestamp(
             form in "2024-01-01[ T]00:00:00(\\.[0-9]{1,9})?(Z|\\+00:00)?",
             text in "20[0-9]{2}-0[1-9]-1[0-9] 1[0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{3}|\\.[0-9]{6})?(\\+00:00)?",
         ) {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_notation_that_reads_a_text_has_the_fewest_settings() {
+    fn of_the_notations_that_fit_a_text_one_with_the_fewest_settings_is_tried_first() {
         for (text, settings) in [
             ("$5", "accounting"),
             ("(5.00)", "accounting"),

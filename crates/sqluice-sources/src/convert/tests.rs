@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_date_is_refused_or_has_the_digits_of_its_text(
+    fn a_misspelled_date_is_refused_or_converted_with_all_digits_of_its_text(
         days in 0..36_000i64,
         at in 0..19usize,
         with in "[ -~]{0,2}",
@@ -250,7 +250,7 @@ proptest! {
     }
 
     #[test]
-    fn a_percentage_is_the_number_with_its_point_moved(
+    fn a_percentage_such_as_12_5_is_stored_as_the_number_0_125(
         number in "-?(0|[1-9][0-9]{0,8})(\\.[0-9]{1,4})?(e[1-9])?",
         blank in prop::sample::select(vec!["", " ", "\u{a0}"]),
     ) {
@@ -262,7 +262,7 @@ proptest! {
 }
 
 #[test]
-fn percent_accounting_and_separators_can_be_combined() {
+fn the_settings_percent_accounting_and_thousands_can_be_combined_for_a_column() {
     for (asked, text, read) in [
         (&[Convert::Percent][..], "12.5%", Ok("0.125")),
         (&[Convert::Percent], "100%", Ok("1")),

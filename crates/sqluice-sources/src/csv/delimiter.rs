@@ -190,7 +190,7 @@ mod tests {
     use super::Delimiter;
 
     #[test]
-    fn any_text_without_a_line_end_is_a_delimiter() {
+    fn any_text_without_a_line_end_can_be_a_delimiter() {
         for (text, words) in [
             (",", "comma"),
             ("\\t", "tab"),

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escape_works_outside_of_quotes_without_a_quote_or_on_request() {
+    fn an_escape_works_outside_of_quotes_if_no_quote_character_is_set_or_on_request() {
         let both = Dialect { escape: Some(b'\\'), ..Dialect::default() };
         assert_eq!(both.unquoted_escape(), None);
         assert_eq!(Dialect { escapes_unquoted: true, ..both }.unquoted_escape(), Some(b'\\'));

@@ -119,7 +119,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn positions_equal_those_of_a_loop_over_bytes(
+        fn a_finder_finds_the_positions_that_a_loop_over_bytes_finds(
             data in prop::collection::vec(prop_oneof![Just(b','), Just(b'"'), Just(b'\n'), any::<u8>()], 0..300),
             from in 0..300usize,
             needles: [u8; 2],

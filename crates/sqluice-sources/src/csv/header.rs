@@ -103,27 +103,27 @@ mod tests {
     }
 
     #[test]
-    fn fields_without_a_name_are_called_by_their_position() {
+    fn columns_without_a_name_in_the_header_are_named_by_their_position() {
         become_("a,,c,", "a,column2,c,column4");
         become_("", "column1");
     }
 
     #[test]
-    fn a_repeated_name_gets_a_number() {
+    fn a_repeated_column_name_gets_a_number() {
         become_("a,b,a,A", "a,b,a_2,A_3");
         become_("ä,Ä", "ä,Ä");
         become_(" a,a", " a,a");
     }
 
     #[test]
-    fn a_made_up_name_never_equals_a_name_of_the_file() {
+    fn a_made_up_column_name_never_equals_a_name_in_the_header() {
         become_("a,a,a_2,A_3", "a,a_4,a_2,A_3");
         become_(",COLUMN1", "column1_2,COLUMN1");
         become_(",,column2,column2,column2_2", "column1,column2_3,column2,column2_4,column2_2");
     }
 
     #[test]
-    fn two_thousand_equal_names_get_numbers_up_to_two_thousand() {
+    fn two_thousand_equal_column_names_get_numbers_up_to_two_thousand() {
         let (names, renamed) = unique(vec!["x".to_owned(); 2000]);
         assert_eq!((names[1999].as_str(), renamed.len()), ("x_2000", 1999));
     }
@@ -132,7 +132,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn unique_names_are_not_empty_and_differ_and_only_bad_names_change(
+        fn only_empty_and_repeated_column_names_are_changed_and_the_new_names_are_unique(
             names in prop::collection::vec(
                 select(vec!["", "a", "A", "a_2", "A_3", "column1", "column2", "Column3_2", "b", "é"]), 0..12),
         ) {

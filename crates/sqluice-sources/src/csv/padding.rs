@@ -120,7 +120,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(512))]
 
         #[test]
-        fn padding_is_left_out_at_the_end_alone_however_the_file_is_read(
+        fn padding_bytes_are_left_out_only_at_the_end_of_a_file_however_the_file_is_read(
             text in prop::collection::vec(select(vec![b'a', b'\n', b'\r', 0, 0x1a]), 0..40), drip: bool,
         ) {
             let end = padding(&text).unwrap_or(text.len());

@@ -166,7 +166,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(2000))]
 
         #[test]
-        fn the_end_of_a_row_is_the_end_that_the_loop_over_bytes_finds(
+        fn the_fast_search_for_the_end_of_a_row_agrees_with_the_loop_over_bytes(
             before in 0..3usize,
             parts in vec(select(&PARTS[..]), 0..60),
             cut in any::<prop::sample::Index>(),
@@ -181,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn the_end_of_a_row_in_random_bytes_is_the_end_that_the_loop_finds(
+        fn the_fast_search_for_the_end_of_a_row_agrees_with_the_loop_on_random_bytes(
             bytes in vec(prop_oneof![select(&b"'\\,()-+eE1NULLx"[..]), any::<u8>()], 0..200),
             rules in rules(),
         ) {

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn only_arrays_of_objects_below_objects_are_found() {
+    fn the_suggested_paths_to_records_lead_to_arrays_of_objects_within_objects() {
         assert_eq!(paths(r#"{"type":"x","features":[{"a":[{"b":1}]}]}"#), ["features"]);
         assert_eq!(
             paths(r#" {"n":[1],"data":{"items": [ {"a":1}, {}],"more":[{}"#),

@@ -132,7 +132,8 @@ impl BlobStore {
         self.read(key.as_ref(), &BlobPart::Whole, blob).map(|length| length.is_some())
     }
 
-    /// Returns a range of a blob, cut off at its end, without reading other bytes. Returns `None` if the key does not exist.
+    /// Returns the bytes of a blob in a range, without reading other bytes. The range is cut off at the end of the blob. Returns `None` if
+    /// the key does not exist.
     ///
     /// # Errors
     /// When the range can't be read.
@@ -190,7 +191,7 @@ impl BlobStore {
     }
 
     /// Writes many blobs in one transaction and returns their number. Of several blobs with the same key, the last one stays. The iterator
-    /// is consumed while the batch is written, so it must not read or write this store: such a call may wait forever.
+    /// is consumed while the batch is written, so the iterator must not read or write this store: such a call may wait forever.
     ///
     /// # Errors
     /// When a blob can't be written. The store is then unchanged.

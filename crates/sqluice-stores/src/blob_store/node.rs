@@ -160,7 +160,7 @@ impl Node {
         self.step(low)
     }
 
-    /// Returns the child, of an interior page of a table, in whose range a rowid lies.
+    /// Returns the child page to search next for a rowid. This page must be an interior page of a table.
     pub(super) fn child_of(&self, rowid: i64) -> Option<u32> {
         self.children.get(self.heads.below(ordered(rowid))).copied()
     }

@@ -21,7 +21,7 @@ pub enum Durability {
     #[default]
     Full,
     /// A batch is reported before it is on the disk (`PRAGMA synchronous = NORMAL`). A power failure may undo the last batches. With a
-    /// rollback journal, it may in rare cases damage the database.
+    /// rollback journal, the power failure may in rare cases damage the database.
     Normal,
     /// A batch is reported when the operating system has it: it survives a crash of the program, but a power failure may damage the
     /// database.

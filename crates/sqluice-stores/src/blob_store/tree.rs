@@ -42,7 +42,7 @@ pub(super) struct Roots {
     pub(super) index: u32,
 }
 
-/// The row of a key, as far as it is known before the blob is read.
+/// The properties of a row that are known before its blob is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// The number of stored bytes of the blob; `None` for NULL.
@@ -162,7 +162,7 @@ impl Pages<'_, '_> {
     }
 }
 
-/// The rest of a payload in its chain of overflow pages.
+/// The part of a payload that is in a chain of overflow pages.
 #[derive(Debug)]
 struct Chain {
     next: u32,

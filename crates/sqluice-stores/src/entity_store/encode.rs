@@ -161,7 +161,7 @@ impl<T: Serialize> Encoder<'_, T> {
 }
 
 impl<T> Kind<T> {
-    /// Sets the fields of an entity, in order.
+    /// Replaces `fields` by the values of the indexed fields of an entity, in the order of the definition.
     fn fields(&self, entity: &T, json: &[u8], fields: &mut Vec<Field<'static>>) -> serde_json::Result<()> {
         self.by_paths(json, fields)?;
         self.ty.access(entity, fields);

@@ -171,7 +171,7 @@ impl Sql {
         sql + " WHERE rowid = ?1"
     }
 
-    /// Returns the number of each unique field, counted from 0, and its quoted column.
+    /// Returns the index of each unique field in the definition of the type, and the quoted column of the field.
     pub(super) fn unique(&self) -> impl Iterator<Item = (usize, &str)> {
         let unique = self.fields.iter().enumerate().filter(|(_, field)| field.unique);
         unique.map(|(number, field)| (number, field.column.as_str()))

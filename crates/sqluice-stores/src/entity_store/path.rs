@@ -64,7 +64,7 @@ fn step(rest: &str) -> Option<(Step, &str)> {
 /// The paths of a type's fields, as a tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
-    /// The numbers of the fields whose paths end at this node.
+    /// The fields whose paths end at this node, as indexes in the definition of the type.
     pub(super) fields: Vec<usize>,
     members: Vec<(String, Node)>,
     elements: Vec<(usize, Node)>,

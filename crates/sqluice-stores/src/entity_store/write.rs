@@ -68,7 +68,7 @@ impl From<Error> for Failure {
 /// The place at which a batch begins, and to which it is rolled back after an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begin {
-    /// The start of the transaction, whose owner rolls it back: SQLite need not keep old versions of pages for the batch.
+    /// The start of a transaction. The owner of the transaction rolls it back, so SQLite need not keep old versions of pages for the batch.
     Transaction,
     /// A savepoint within a transaction.
     Savepoint,
@@ -161,7 +161,7 @@ struct Sorted {
     value: Vec<(usize, i64)>,
     /// For each field, the number of rows in which it changes.
     differ: Vec<usize>,
-    /// The number of rows whose stored JSON stays. Their fields may still change if unique fields were set to NULL.
+    /// The number of rows whose stored JSON stays. Fields of these rows may still change if unique fields were set to NULL.
     same: usize,
 }
 
@@ -373,8 +373,9 @@ fn columns<'r>(columns: impl Iterator<Item = Column<'r>>) -> Rows<'r> {
     Rows::new(columns).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-/// Finds two entities with the same value of a unique field: in `chunk` or in `chunk` and the table, or without a chunk in the table.
-/// Returns the number of the field, and as texts for a message the two keys and the value. Returns `None` if no value occurs twice.
+/// Finds two entities with the same value of a unique field. One of them is in `chunk`, and the other in the table or also in `chunk`; if
+/// `chunk` is `None`, both are in the table. Returns the index of the field in the definition, and the two keys and the value as texts for
+/// a message. Returns `None` if no value occurs twice.
 fn same_unique(
     connection: &Connection,
     sql: &Sql,

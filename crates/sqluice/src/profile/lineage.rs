@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_generated_line_number_of_a_parent_is_lower_within_the_same_group() {
+    fn the_generated_reference_to_a_parent_is_a_lower_line_number_in_the_same_group() {
         let lines =
             |ups: &[Option<u64>], groups, is_not_null| lineage(ups).lines("n", 1, groups, is_not_null);
         assert_eq!(lines(&[None, None, None], 1.0, false), None);

@@ -130,7 +130,7 @@ fn an_interrupted_load_leaves_no_file() {
     windows,
     ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
 )]
-fn an_interrupted_discard_stops() {
+fn an_interrupted_generate_that_discards_its_rows_stops() {
     let child =
         start_listening(Path::new("/"), &["generate", "--discard", "--preset", "user", "--rows", "100B"]);
     std::thread::sleep(std::time::Duration::from_millis(100));

@@ -66,7 +66,7 @@ fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
 }
 
 #[test]
-fn a_file_that_will_not_fit_is_refused_and_one_that_just_fits_is_written() {
+fn a_database_that_will_not_fit_on_the_disk_is_refused_and_one_that_just_fits_is_written() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     let (before, free) = (names(&root), image.free_bytes());

@@ -76,7 +76,7 @@ fn a_killed_copy_that_overwrites_leaves_the_old_database_or_the_copy() {
 
 #[test]
 #[cfg_attr(windows, ignore = "under wine a program starts so slowly that kills come too late")]
-fn a_killed_copy_in_place_keeps_all_rows_and_leaves_the_old_journal_mode_or_delete() {
+fn a_killed_copy_in_place_keeps_all_rows_and_leaves_the_old_journal_mode_or_the_mode_delete() {
     let elsewhere = folder();
     source(elsewhere.path());
     // Free pages make the source differ from its copy.

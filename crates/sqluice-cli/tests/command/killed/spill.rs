@@ -124,7 +124,7 @@ fn a_run_killed_while_sorting_in_temporary_files_leaves_no_target_and_no_tempora
     windows,
     ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
 )]
-fn a_run_that_is_interrupted_while_it_spills_leaves_nothing() {
+fn a_run_that_is_interrupted_while_sorting_in_temporary_files_leaves_no_files() {
     for signal in ["INT", "TERM", "HUP"] {
         let folder = prepared();
         let (folder, temp) = (folder.path(), folder.path().canonicalize().unwrap().join("temp"));

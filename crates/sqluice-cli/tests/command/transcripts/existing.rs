@@ -270,7 +270,7 @@ fn foreign_keys_are_checked_in_an_existing_database_on_request() {
 }
 
 #[test]
-fn replace_is_refused_if_it_would_delete_or_change_referring_rows() {
+fn the_flag_replace_table_is_refused_if_checked_foreign_keys_would_delete_or_change_referring_rows() {
     let sql = |on_delete: &str| {
         format!(
             "CREATE TABLE one (a INTEGER PRIMARY KEY, b INT); INSERT INTO one VALUES (1, 0);

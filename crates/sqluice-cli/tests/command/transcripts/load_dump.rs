@@ -86,7 +86,7 @@ fn a_load_of_a_mysql_dump_lists_what_is_left_out() {
 }
 
 #[test]
-fn a_schema_and_its_rows_are_two_files_of_one_dump() {
+fn a_dump_may_have_its_schema_and_its_rows_in_two_files() {
     sqluice("load x.db schema.sql rows.sql")
         .file("schema.sql", "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT);\n")
         .file("rows.sql", "INSERT INTO t VALUES (1,'a');\nINSERT INTO t VALUES (2,'b');\n")
@@ -96,7 +96,7 @@ fn a_schema_and_its_rows_are_two_files_of_one_dump() {
 }
 
 #[test]
-fn a_dump_on_standard_input_needs_no_name() {
+fn a_dump_on_standard_input_needs_no_table_name() {
     sqluice("load x.db -")
         .stdin("SET NAMES utf8mb4;\nDROP SCHEMA IF EXISTS shop;\nCREATE TABLE t (id int) ENGINE=InnoDB;\nINSERT INTO t VALUES (1);\n")
         .succeeds()

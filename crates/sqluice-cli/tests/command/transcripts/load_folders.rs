@@ -158,7 +158,7 @@ fn bad_archive_members_are_named_and_skipped_on_request() {
 }
 
 #[test]
-fn archives_and_members_that_do_not_exist_are_named() {
+fn errors_name_archives_and_members_that_do_not_exist() {
     let with = |args: &str| sqluice(args).file("d.zip", zip(&members()));
     with("load x.db d.zip/order.csv")
         .fails(1, "error: d.zip has no file order.csv\n\nhint: did you mean orders.csv?[..]");

@@ -132,7 +132,7 @@ fn the_first_record_is_recognised_or_declared_as_header_or_row() {
 }
 
 #[test]
-fn the_flags_skip_lines_and_comment_skip_lines() {
+fn the_flag_skip_lines_and_the_flag_comment_leave_lines_out() {
     holds("--skip-lines 2", "a report\n\"of 2024\na,b\n1,2\n", "1|2");
     holds("--comment #", "# a,b,c\na,b\n1,2\n#3\n\"#4\",5\n", "'1'|2\n'#4'|5");
     holds("", "a,b\n#3,4\n", "'#3'|4");

@@ -299,7 +299,7 @@ fn a_reject_file_must_be_new_and_differ_from_database_and_inputs() {
 }
 
 #[test]
-fn a_record_longer_than_memory_has_room_for_ends_the_load() {
+fn a_record_that_is_too_long_for_the_memory_setting_ends_the_load() {
     let content = format!("a,b\n1,2\n3,\"{}\n", "x".repeat(4 << 20));
     for reject in ["", "--reject bad.csv"] {
         load(&format!("--memory 24MiB {reject}"), "", content.as_bytes()).fails(

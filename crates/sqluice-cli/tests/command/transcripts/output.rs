@@ -34,7 +34,7 @@ Generated 3 rows into v.db: 8.2 kB in [..] ([..] rows/s)
 }
 
 #[test]
-fn a_load_reports_its_rows_first_and_what_it_recognised_below() {
+fn the_report_of_a_load_has_the_row_count_first_and_the_recognised_formats_below() {
     let folder = folder();
     fs::write(folder.path().join(ONE_ROW.0), ONE_ROW.1).unwrap();
     let ran = run(folder.path(), ["load", "x.db", "one.csv"]).ok();

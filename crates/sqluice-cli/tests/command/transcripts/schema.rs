@@ -6,7 +6,7 @@ use crate::support::{folder, names, run};
 use crate::transcript::matches;
 
 #[test]
-fn mistakes_in_a_schema_say_file_line_and_column() {
+fn errors_about_mistakes_in_a_schema_name_file_line_and_column() {
     const DECLARES_ONLY: &str = "\n\nhint: keep only the CREATE statements in the file";
     for (sql, stderr) in [
         (

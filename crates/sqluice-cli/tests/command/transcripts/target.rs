@@ -252,7 +252,7 @@ For more information, try '--help'.",
 }
 
 #[test]
-fn a_file_that_will_not_fit_is_refused_before_anything_is_written() {
+fn a_database_that_will_not_fit_on_the_disk_is_refused_before_anything_is_written() {
     let too_large = "\
 error: x.db will take about 18.0 PB, but only [..] is free in .
 

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_among_comments_quotes_and_clauses() {
+    fn the_names_in_a_create_index_statement_are_found_among_comments_quotes_and_clauses() {
         let plain = read("CREATE INDEX i ON t (a)");
         assert_eq!((&*plain.name, &*plain.table, plain.if_not_exists), ("i", "t", false));
         let quoted =
@@ -105,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn several_statements_are_split_in_their_order() {
+    fn several_create_index_statements_are_split_and_keep_their_order() {
         let both = statements("CREATE INDEX a ON t (x); -- one\nCREATE INDEX b ON t (y);").unwrap();
         assert_eq!(both.iter().map(|one| &*one.name).collect::<Vec<_>>(), ["a", "b"]);
     }
 
     #[test]
-    fn other_statements_than_create_index_are_refused() {
+    fn statements_other_than_create_index_are_refused() {
         for sql in [
             "",
             ";",

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn small_tables_of_each_kind_are_counted() {
+    fn the_rows_of_small_tables_of_each_kind_are_counted_exactly() {
         let (_folder, replaced) = read(&format!(
             "CREATE TABLE b (x); INSERT INTO b VALUES (1), (2);
              CREATE TABLE a (k TEXT PRIMARY KEY, v) WITHOUT ROWID;

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_fits_when_all_but_a_tenth_of_it_is_free() {
+    fn a_file_fits_on_a_disk_that_has_nine_tenths_of_the_file_size_free() {
         assert!(fits(0, 0));
         assert!(fits(1000, 1000));
         assert!(fits(1000, 900));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn rows_without_rowids_are_named_by_their_keys() {
+fn errors_name_rows_of_without_rowid_tables_by_their_keys() {
     let sql = "CREATE TABLE t (b, k TEXT, l INT, PRIMARY KEY (k DESC, l)) WITHOUT ROWID;
                CREATE UNIQUE INDEX i ON t (b % 3) WHERE b < 10";
     let failure = Waiting::new(sql, "INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 2), (4, 'z', 1)").fails();

@@ -4,7 +4,7 @@ use super::*;
 use crate::expressions::terms;
 
 #[test]
-fn empty_automatic_indexes_are_filled() {
+fn sqlite_fills_the_automatic_index_of_a_unique_generated_column_after_the_rows_are_written() {
     let sql = "CREATE TABLE t (a INT, b INT AS (a % 3) UNIQUE)";
     for (rows, twice) in [("(1), (2), (NULL), (NULL)", false), ("(1), (2), (4), (5)", true)] {
         let plain = "CREATE TABLE t (a INT, b INT AS (a % 3)); CREATE TABLE e (x UNIQUE)";

@@ -188,7 +188,7 @@ fn declare(waiting: &Waiting, sql: &str) {
 }
 
 #[test]
-fn only_schemas_with_work_for_sqlite_are_opened_with_sqlite() {
+fn a_new_database_is_opened_with_sqlite_only_if_its_schema_needs_work_of_sqlite() {
     for sql in [
         "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT UNIQUE); CREATE INDEX i ON t (b DESC)",
         "CREATE TABLE t (\"CHECK\" NOT NULL); CREATE VIEW v AS SELECT * FROM t;

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_left_out_frees_its_other_keys() {
+    fn a_row_that_is_left_out_for_one_key_causes_no_conflict_by_another_key() {
         // The rows (1, 1), (1, 2), (3, 2), with a unique key on each column.
         let groups: [&[u64]; 2] = [&[0, 1], &[1, 2]];
         assert_eq!(dropped(&groups, OnConflict::Ignore), [1]);

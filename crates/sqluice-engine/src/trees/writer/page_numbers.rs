@@ -401,7 +401,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn slices_are_split_at_the_position_without_empty_slices() {
+    fn splitting_a_list_of_slices_at_a_byte_gives_all_bytes_and_no_empty_slices() {
         let slices: [&[u8]; 3] = [&[1, 2], &[3], &[4, 5, 6]];
         for at in 0..9 {
             let (before, after) = split(slices.into_iter(), at);

@@ -291,7 +291,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(2000))]
 
         #[test]
-        fn each_plain_number_also_counts_as_a_number(text in "[-+]?[0-9.,e ]{0,8}") {
+        fn each_text_that_is_plain_number_accepts_is_also_accepted_by_is_number(text in "[-+]?[0-9.,e ]{0,8}") {
             prop_assert!(!is_plain_number(text.as_bytes()) || is_number(text.as_bytes()));
         }
     }

@@ -141,7 +141,7 @@ fn an_unquoted_empty_field_is_null_and_a_quoted_one_is_empty() {
 }
 
 #[test]
-fn with_empty_as_text_an_unquoted_empty_field_is_empty_text() {
+fn the_setting_empty_as_text_reads_an_unquoted_empty_field_as_empty_text() {
     let options = CsvOptions { empty_as_text: true, ..CsvOptions::default() };
     let outcome = fast(b"a,b\n,\"\"\n\"\",\n", options);
     assert_eq!(outcome.rows(), vec![&vec![Some(Vec::new()); 2]; 2]);
@@ -167,7 +167,7 @@ fn a_file_without_any_record_is_an_error() {
 }
 
 #[test]
-fn missing_or_repeated_names_are_made_up_and_reported() {
+fn missing_or_repeated_column_names_are_replaced_and_reported() {
     let reader = reader(b"\na,,A,\"\"\n1,2,3,4\n", CsvOptions::default()).unwrap();
     assert_eq!(reader.header(), ["a", "column2", "A_2", "column4"]);
     let renamed_fields: Vec<_> =
@@ -176,7 +176,7 @@ fn missing_or_repeated_names_are_made_up_and_reported() {
 }
 
 #[test]
-fn white_space_in_names_stays() {
+fn white_space_in_column_names_of_a_header_is_kept() {
     assert_eq!(fast(b" a, ,a\n", options(1)).header, [" a", " ", "a"]);
 }
 
@@ -329,7 +329,7 @@ fn fields_that_are_missing_at_the_end_are_null_on_request() {
 }
 
 #[test]
-fn with_pad_rows_that_lack_fields_are_taken_and_counted() {
+fn the_setting_pad_accepts_and_counts_rows_that_lack_fields() {
     let pad = CsvOptions { pad: true, ..CsvOptions::default() };
     let outcome = fast(b"a,b\n1\n2,3\n4\n5,6,7\n8", lenient(pad));
     assert_eq!((outcome.padded, outcome.taken.len()), (3, 5));
@@ -427,7 +427,7 @@ fn a_malformed_first_record_ends_the_reading() {
 }
 
 #[test]
-fn the_places_of_many_bad_rows_do_not_take_quadratic_time() {
+fn finding_the_places_of_many_bad_rows_takes_no_quadratic_time() {
     let line = b"1,2\n\"\n\",\0\n3\n\xff,\n";
     let input = [b"a,b\n", &line.repeat(20_000)[..]].concat();
     let part = CsvOptions { part_bytes: 16 << 20, ..CsvOptions::default() };
@@ -438,7 +438,7 @@ fn the_places_of_many_bad_rows_do_not_take_quadratic_time() {
 }
 
 #[test]
-fn no_row_is_read_beyond_the_largest_number_of_rows() {
+fn no_row_is_read_after_the_row_limit() {
     let input = b"a,b\n1,2\nbad\r\n3,4\n\xff\n\"";
     for part_bytes in [1, 4, 1 << 20] {
         for (limit, error) in [(0, false), (1, false), (2, true), (3, true)] {
@@ -490,7 +490,7 @@ fn places_count_the_lines_within_quotes_and_columns_in_characters() {
 }
 
 #[test]
-fn a_value_over_the_limit_is_an_error() {
+fn a_csv_field_longer_than_the_limit_is_an_error() {
     for part_bytes in [1, 4, 1 << 20] {
         let options = CsvOptions { field_bytes_max: 4, ..options(part_bytes) };
         let outcome = fast(b"a,b\n1,\"\"\"234\"\n1,\"\"\"2345\"\n", options);
@@ -740,7 +740,7 @@ fn the_hint_for_a_misplaced_quote_names_a_remedy_that_works() {
 }
 
 #[test]
-fn without_a_quote_the_escape_works_everywhere_as_mysql_and_postgresql_write_it() {
+fn without_a_quote_character_the_escape_works_everywhere_as_mysql_and_postgresql_write_it() {
     let options = dialect(b'\t', None, Some(b'\\'), None);
     let file =
         b"a\tb\n1\\\t2\t\"x\ny\\\nz\t\\N\n\\\\N\t\\N \n\\t\\n\\r\\b\\f\\v\\Z\t\\x\\\"\n\\\r\nc\td\n3\t4\\";
@@ -754,7 +754,7 @@ fn without_a_quote_the_escape_works_everywhere_as_mysql_and_postgresql_write_it(
 }
 
 #[test]
-fn with_a_quote_the_escape_works_outside_of_quotes_on_request() {
+fn with_a_quote_character_the_escape_works_outside_of_quotes_on_request() {
     let within = dialect(b',', Some(b'"'), Some(b'\\'), None);
     says_with(&within, b"a,b\n\\N,\"x\\\"\\t\"\nC:\\,y\n", &["\\N|x\"t", "C:\\|y"], None);
     let dialect = Dialect { escapes_unquoted: true, ..within.dialect };

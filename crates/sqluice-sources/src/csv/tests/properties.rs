@@ -299,7 +299,7 @@ proptest! {
     }
 
     #[test]
-    fn pad_changes_and_counts_only_records_that_lack_fields(
+    fn the_setting_pad_changes_and_counts_only_records_that_lack_fields(
         (dialect, input) in damaged(), setup in any_setup(), bad_rows: bool,
     ) {
         let setup = of_dialect(setup, dialect);
@@ -411,7 +411,7 @@ proptest! {
     }
 
     #[test]
-    fn leave_out_empty_leaves_out_only_the_empty_records_at_the_end(
+    fn the_setting_leave_out_empty_affects_only_empty_records_at_the_end_of_a_file(
         lines in prop::collection::vec(select(vec![",", ",", ",", "1,2", "", "\",\n,\",", ",,", "\"\",", "x,\"\n,\n\""]), 0..24),
         line_end in select(vec!["\n", "\r\n", "\r"]), part_bytes in part_bytes(), at_end: bool,
     ) {

@@ -126,7 +126,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(2000))]
 
     #[test]
-    fn a_file_with_a_header_over_numbers_is_recognised(
+    fn a_csv_file_with_a_header_above_numbers_is_recognised(
         written in written(true, &["a", " ", ",", "\t", ";", "|", "\"", "'", "\n", "\r\n", "é", "1", "\"\"", "a,b;c"]),
         kept in any::<Index>(),
     ) {
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn a_file_of_rows_alone_is_recognised(written in written(false, &["a", " ", "é", "1"])) {
+    fn a_csv_file_without_a_header_is_recognised(written in written(false, &["a", " ", "é", "1"])) {
         prop_assume!(!is_touched(&written));
         prop_assert_eq!(recognised_as(&written.file), words(&written));
     }
@@ -181,7 +181,7 @@ fn delimiters_and_line_ends_within_quotes_do_not_count() {
 }
 
 #[test]
-fn the_number_of_fields_of_most_records_decides() {
+fn a_record_with_another_number_of_fields_than_most_leaves_the_dialect_unchanged() {
     let doubt = "(the first records differ in their number of fields)";
     for delimiter in [",", "\t", ";", "|", "¦", "||", "~"] {
         let file = "a;b;c\n1;2;3\n4;5\n6;7;8\n".replace(';', delimiter);
@@ -304,7 +304,7 @@ fn a_comment_that_precedes_a_header_or_is_no_list_of_names_is_no_header() {
 }
 
 #[test]
-fn a_larger_table_below_another_is_found() {
+fn a_larger_table_below_a_small_one_in_a_csv_file_is_found() {
     let months: String = (1..13).map(|month| format!("{month},{}\n", 2005 + month)).collect();
     let hours: String =
         (0..60).map(|hour| format!("20200101:{hour:02}10,{hour}.5,{},0.0\n", hour % 7)).collect();
@@ -323,7 +323,7 @@ fn a_larger_table_below_another_is_found() {
 }
 
 #[test]
-fn lines_that_the_user_keeps_are_not_skipped() {
+fn titles_and_comments_are_not_skipped_if_a_setting_keeps_them() {
     let file = "Sales of May\na;b\n1;2\n3;4\n";
     assert_eq!(sniffed(file).skip_lines, 1);
     let all = sniff(file.as_bytes(), true, &Given { skip_lines: Some(0), ..Given::default() });
@@ -598,7 +598,7 @@ fn an_escape_keeps_a_quote_from_ending_a_field() {
 }
 
 #[test]
-fn with_pad_records_that_lack_fields_are_not_odd() {
+fn the_setting_pad_lets_the_sniffer_accept_records_that_lack_fields() {
     let pad = Given { pad: true, ..Given::default() };
     for (delimiter, words) in [(",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "pipe")] {
         for file in

@@ -247,7 +247,7 @@ fn tar_archives_are_recognised_by_their_first_entry() {
 }
 
 #[test]
-fn a_setting_of_csv_loads_the_lines_of_any_text() {
+fn text_of_any_kind_is_read_as_csv_if_a_setting_of_csv_is_given() {
     let folder = TempDir::new().unwrap();
     let settings = [FormatOptions::new().delimiter(Delimiter::NONE), FormatOptions::new().format(&CSV)];
     let mut forced = 0;
@@ -266,7 +266,7 @@ fn a_setting_of_csv_loads_the_lines_of_any_text() {
 }
 
 #[test]
-fn with_the_extension_of_a_format_fewer_signs_in_the_text_are_enough() {
+fn a_short_text_is_recognised_if_the_file_has_the_extension_of_its_format() {
     let folder = TempDir::new().unwrap();
     for (name, text, kind) in [
         ("x.yaml", "a: 1\nb: 2\n", "a YAML file"),
@@ -301,7 +301,7 @@ fn any_beginning_of_a_file_that_is_not_a_table_is_refused_or_read_as_csv() {
 }
 
 #[test]
-fn text_that_may_be_rows_is_read() {
+fn text_that_may_be_rows_of_a_table_is_read_as_csv() {
     let folder = TempDir::new().unwrap();
     for text in [
         "",

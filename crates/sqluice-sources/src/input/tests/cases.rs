@@ -92,7 +92,7 @@ fn the_offset_of_bad_bytes_includes_the_byte_order_mark() {
 }
 
 #[test]
-fn a_file_may_not_end_within_a_character() {
+fn a_file_that_ends_within_a_character_is_an_error() {
     let (text, error, hint) = failure(b"a\n\x82", Some("shift_jis"));
     assert_eq!(text, "a\n");
     assert_eq!(error, "x.csv:2:1: the text ends in the middle of a character of Shift_JIS: byte 0x82");

@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn marked_utf_16_becomes_utf_8(text in text(), big in any::<bool>(), wrap in wrap(), sizes in sizes()) {
+    fn utf_16_text_with_a_byte_order_mark_is_converted_to_utf_8(text in text(), big in any::<bool>(), wrap in wrap(), sizes in sizes()) {
         let bytes = utf_16(&format!("\u{feff}{text}"), if big { u16::to_be_bytes } else { u16::to_le_bytes });
         let (read, error) = text_of(Drip::new(&wrap.around(&bytes), sizes), None);
         prop_assert!(error.is_none(), "{:?}", error);

@@ -75,7 +75,7 @@ fn empty_lines_line_ends_and_a_byte_order_mark_are_no_records() {
 }
 
 #[test]
-fn an_array_may_have_white_space_anywhere() {
+fn a_json_array_may_have_white_space_anywhere() {
     for written in ["[{\"a\":1},{\"a\":2}]", "\u{feff} [\n  {\"a\": 1},\n  {\n\"a\":\n2}\n]\n"] {
         assert_eq!(array(written).rows(), [[Cell::Int(1)], [Cell::Int(2)]]);
     }
@@ -125,7 +125,7 @@ fn the_error_about_a_bad_row_has_the_text_of_the_json_record() {
 }
 
 #[test]
-fn malformed_records_are_reported_with_their_place() {
+fn malformed_json_records_are_reported_with_their_place() {
     is_bad("[1]", "x.json:1:1: expected an object, which begins with {, found '['");
     is_bad("{\"é\":tru}", "x.json:1:6: expected a value, found 't'");
     is_bad("{\"a\":NaN}", "x.json:1:6: expected a value, found 'N'");
@@ -147,7 +147,7 @@ fn malformed_records_are_reported_with_their_place() {
 }
 
 #[test]
-fn a_record_of_more_than_127_levels_is_bad() {
+fn a_json_record_of_more_than_127_levels_is_a_bad_row() {
     let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(lines(&nested(126)).rows(), [[text(&nested(126)[5..257])]]);
     is_bad(&nested(127), "x.json:1:132: more than 127 arrays and objects within each other");
@@ -273,7 +273,7 @@ fn lenient_values() -> Vec<(&'static str, Cell, Cell)> {
 }
 
 #[test]
-fn the_lenient_reader_takes_values_that_json_does_not_have() {
+fn the_lenient_json_reader_accepts_values_that_json_does_not_have() {
     for (layout, part_bytes) in [(Layout::Lines, 1), (Layout::Array, 7), (Layout::Objects, 1 << 20)] {
         for (value, plain, in_text) in lenient_values() {
             let record = format!("{{\"a\":{value},\"skipped\":[{value}],\"b\":-1}}");

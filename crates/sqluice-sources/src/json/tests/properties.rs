@@ -80,7 +80,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(256))]
 
     #[test]
-    fn lines_have_the_values_that_serde_json_reads(
+    fn ndjson_lines_have_the_values_that_serde_json_reads(
         records in prop::collection::vec(record(), 0..12),
         part_bytes in prop_oneof![1..100usize, Just(1 << 20)],
     ) {
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn records_give_the_same_rows_in_an_array_and_as_lines(
+    fn json_records_give_the_same_rows_in_an_array_and_as_lines(
         records in prop::collection::vec(record().prop_filter("it is good", |record| expected(record).is_some()), 0..12),
     ) {
         let lines = read(records.join("\n").as_bytes(), &options(Layout::Lines, 1 << 20));
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn records_give_the_same_rows_one_after_another_and_as_lines(
+    fn json_records_give_the_same_rows_with_any_white_space_between_them(
         records in prop::collection::vec(record().prop_filter("it is good", |record| expected(record).is_some()), 0..12),
         between in select(vec!["", " ", "\n", "\r\n\t"]),
         part_bytes in 1..100usize,
@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn an_array_in_a_document_has_the_rows_of_the_array_alone(
+    fn a_json_array_within_a_document_has_the_rows_of_the_array_alone(
         records in prop::collection::vec(record().prop_filter("it is good", |record| expected(record).is_some()), 0..12),
         before in select(vec![
             "", r#""x":1,"#, r#""items":{"rows":[{"no":1}]},"d":"[{\"","#, r#""data":{"rows":3},"#, "\"dat\\u0061\":[1, {}], ",

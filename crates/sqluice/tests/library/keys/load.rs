@@ -159,7 +159,7 @@ proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
-    fn rows_in_any_key_order_are_stored_as_sqlite_stores_them(case in case()) {
+    fn rows_whose_keys_are_in_any_order_are_stored_as_sqlite_stores_them(case in case()) {
         case.compare();
     }
 }

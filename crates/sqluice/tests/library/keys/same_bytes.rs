@@ -15,7 +15,7 @@ use sqluice::schema::Schema;
 
 const THREADS: [usize; 4] = [1, 2, 3, 5];
 
-/// The least memory of a run that sorts, in chunks.
+/// The minimum memory of a run that sorts, counted in chunks of pages.
 const CHUNKS_MIN: u64 = 4;
 
 /// Asserts that runs with other numbers of threads and other memory make the same file, or fail with the same error.
@@ -53,7 +53,7 @@ fn assert_same(
     first.and_then(Result::ok)
 }
 
-/// 12,600 rows with megabytes of entries, which is many times the least memory.
+/// 12,600 rows. Their index entries have some megabytes together, many times the memory of `CHUNKS_MIN` chunks, which the last run gets.
 const SQL: &str = "
     CREATE TABLE a (
         id INTEGER PRIMARY KEY,

@@ -179,7 +179,7 @@ fn rows_written_by_a_program_each_get_their_own_random_default() {
 }
 
 #[test]
-fn files_with_and_without_a_column_fill_one_table() {
+fn rows_of_files_that_lack_a_column_get_its_default_beside_files_that_have_it() {
     let home = Home::new();
     let schema = Schema::parse(
         "CREATE TABLE t (a INT, b DEFAULT (1 + 1), c DEFAULT (abs(random()) >= 0))".to_owned(),

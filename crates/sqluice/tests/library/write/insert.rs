@@ -462,7 +462,7 @@ fn inserting_rows_needs_an_open_transaction() {
 }
 
 #[test]
-fn a_cancelled_insert_is_an_interruption() {
+fn a_cancelled_insert_returns_an_error_of_kind_interrupted() {
     let (connection, schema) = open("CREATE TABLE t (a, b)");
     let cancel = Cancel::new();
     cancel.cancel();

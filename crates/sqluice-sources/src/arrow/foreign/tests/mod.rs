@@ -64,7 +64,7 @@ fn convert_columns(batch: &RecordBatch, kinds: &[DataType], rows: &[Read]) {
 }
 
 #[test]
-fn garbage_that_belongs_to_no_row_does_not_change_the_values() {
+fn bytes_of_arrow_buffers_that_belong_to_no_row_do_not_change_the_imported_values() {
     for seed in 0..tries(200, 2_000, 20_000) {
         let rng = &mut Rng::with_seed(seed);
         let mut tree = rows(rng);

@@ -50,7 +50,7 @@ fn timestamps_with_a_zone_are_converted_to_utc() {
 }
 
 #[test]
-fn bytea_is_read_in_both_of_its_forms() {
+fn bytea_is_read_in_the_hexadecimal_and_in_the_escape_format() {
     assert_eq!(converted(&Conversion::Bytea, r"\x00fF"), (Converted::Blob, vec![0, 255]));
     assert_eq!(
         converted(&Conversion::Bytea, r"a\\b\000\377"),
@@ -103,7 +103,7 @@ fn dates_in_other_forms_get_the_form_that_servers_write() {
 }
 
 #[test]
-fn blanks_at_the_end_of_char_are_removed() {
+fn blanks_at_the_end_of_values_of_type_char_are_removed() {
     assert_eq!(converted(&Conversion::Unpadded, "French    "), (Converted::Text, b"French".to_vec()));
     assert_eq!(converted(&Conversion::Unpadded, " a b"), (Converted::Unchanged, Vec::new()));
     assert_eq!(converted(&Conversion::Unpadded, "   "), (Converted::Text, Vec::new()));

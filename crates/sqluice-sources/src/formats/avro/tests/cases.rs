@@ -164,7 +164,7 @@ fn an_avro_schema_may_use_a_named_type_again_by_the_name() {
 }
 
 #[test]
-fn objects_that_are_not_records_make_one_column() {
+fn avro_values_that_are_not_records_make_one_column() {
     let outcome = read(&file(r#""string""#, 2, &[&text_bytes("a")[..], &text_bytes("b")].concat()), MEMORY);
     assert_eq!(outcome.columns, [("value".to_owned(), Some("TEXT"))]);
     assert_eq!(outcome.rows, [[text("a")], [text("b")]]);

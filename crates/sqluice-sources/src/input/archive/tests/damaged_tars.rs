@@ -39,7 +39,7 @@ fn an_archive_that_is_cut_off_anywhere_is_an_error() {
 }
 
 #[test]
-fn a_changed_bit_in_a_header_is_an_error() {
+fn a_changed_bit_in_a_tar_header_is_an_error() {
     let packed = tar(&[file("a.csv", &noise(700, 1)), file("b.csv", &noise(300, 2))]);
     let mut errors = 0;
     for bit in places(512 * 8) {

@@ -53,7 +53,7 @@ fn no_other_bytes(bytes: &[u8], files: &[File], what: &str) -> usize {
 }
 
 #[test]
-fn a_changed_bit_is_an_error_or_makes_no_difference() {
+fn a_changed_bit_in_a_zip_archive_is_an_error_or_makes_no_difference() {
     let (files, written) = mixed();
     assert_eq!(no_other_bytes(&written.bytes, &files, "sound"), 0);
     let mut errors = 0;

@@ -10,7 +10,7 @@ use crate::input::archive::{ArchiveKind, Refusal, kind_of};
 use crate::input::tests::{PACKERS, piped};
 
 #[test]
-fn members_of_each_format_are_listed_and_read() {
+fn members_of_each_tar_format_are_listed_and_read() {
     for magic in [USTAR, GNU, V7] {
         for type_of_file in [b'0', 0, b'7'] {
             let data = noise(700, 1);

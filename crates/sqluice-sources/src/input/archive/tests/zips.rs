@@ -11,7 +11,7 @@ use crate::input::archive::{ArchiveKind, Refusal, kind_of};
 const METHODS: &[u16] = if cfg!(feature = "bzip2-xz") { &[0, 8, 12, 20, 93, 95] } else { &[0, 8, 20, 93] };
 
 #[test]
-fn members_are_listed_and_read_by_each_method() {
+fn zip_members_of_each_compression_method_are_listed_and_read() {
     let text = "id,name\n1,ann\n".repeat(5000);
     let files: Vec<File> = METHODS
         .iter()
