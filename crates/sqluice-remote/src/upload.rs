@@ -35,9 +35,10 @@ use crate::runtime;
 use crate::store::Store;
 use crate::tries::Tries;
 
-/// The minimum size of a part, and the maximum number of parts: stores refuse parts of less than 5 MiB, and more than `PARTS_MAX` parts.
+/// The minimum size of a part in bytes. Stores refuse parts of less than 5 MiB.
 pub const PART_BYTES_MIN: u64 = 8 << 20;
 const PART_BYTES: u64 = 16 << 20;
+/// The maximum number of parts of an object. Stores refuse more.
 const PARTS_MAX: u64 = 10_000;
 
 /// The maximum number of parts of an object whose size is an estimate, which may be too small by a fifth.
@@ -191,8 +192,9 @@ pub struct Upload {
     ids: BTreeMap<u64, PartId>,
     send: Sender<(u64, object_store::Result<PartId>)>,
     receive: Receiver<(u64, object_store::Result<PartId>)>,
-    /// The end of the object so far, and the number of bytes written.
+    /// The offset after the last byte that was written so far.
     end: u64,
+    /// The number of bytes that were written so far.
     written: u64,
 }
 

@@ -238,8 +238,8 @@ impl Evaluator {
         self.run(&sql, 0, rows, &mut |_| Ok(()))
     }
 
-    /// Returns the statement that passes the results to the taker's function. If there are more results than a function may have arguments,
-    /// the statement returns them as its columns instead.
+    /// Returns the statement that passes the results to the function [`taking::NAME`]. If there are more results than a function may have
+    /// arguments, the statement returns the results as its columns instead.
     fn sql(&self, results: &[String], filter: Option<&str>) -> String {
         // The line break ends a comment at the end of an expression.
         let listed: Vec<String> = results.iter().map(|result| format!("({result}\n)")).collect();

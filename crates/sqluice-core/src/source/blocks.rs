@@ -32,9 +32,10 @@ impl Block {
     }
 }
 
-/// A reader of the blocks of several tables. The tables come one after another, in an order that reader and caller have agreed on.
+/// A reader of the blocks of several tables. The tables come one after another, in an order that reader and caller have agreed on. A table
+/// is named by its number: its position in the caller's list of tables.
 pub trait Blocks: Send {
-    /// Returns the next block of the table with this number, or `None` after its last block.
+    /// Returns the next block of the table with the number `table`, or `None` after the table's last block.
     ///
     /// # Errors
     /// If the text can't be read to its end, or another table is next.

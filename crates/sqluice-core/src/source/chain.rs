@@ -24,7 +24,7 @@ pub trait Counted: Source {
 pub struct Chain<F> {
     open: F,
     current: Option<Box<dyn Counted>>,
-    /// The numbers of the rows that the current source and the sources after it may have.
+    /// The numbers that are left for the rows of the current source and of the sources after it.
     rows: Range<u64>,
     total: Option<Amount>,
 }

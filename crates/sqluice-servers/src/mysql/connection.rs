@@ -16,8 +16,9 @@ use crate::socket::{Limits, Socket};
 /// The command that runs an SQL statement.
 const COM_QUERY: u8 = 3;
 
-/// The commands that parse an SQL statement, and that free a parsed statement.
+/// The command that parses an SQL statement.
 const COM_STMT_PREPARE: u8 = 0x16;
+/// The command that frees a parsed statement.
 const COM_STMT_CLOSE: u8 = 0x19;
 
 /// The bit of the server's status for "another result follows".

@@ -25,10 +25,10 @@ use super::connection::{Connection, failure, quoted};
 use super::packets::Fault;
 use super::settings::Settings;
 
-/// The number of times that all tables are listed before the definitions are locked, and again afterwards; and the pause between two
-/// lists.
-/// While ALTER TABLE renames a table, a single list may lack the table.
+/// The number of times that all tables are listed before the definitions are locked, and again afterwards. A single list is not enough:
+/// while ALTER TABLE renames a table, the list may lack the table.
 pub(super) const LISTS: usize = 8;
+/// The pause between two lists of all tables.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The number of times that a snapshot is tried while definitions change.

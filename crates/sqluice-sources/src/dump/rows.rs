@@ -56,8 +56,8 @@ pub struct Shape {
 pub struct TableRows {
     /// The pieces of the dump with rows of the table, in the order of the dump, each with the description of its rows.
     pub pieces: Vec<(Piece, Arc<Shape>)>,
-    /// For rows that a server sends: the tables of the server whose rows are stored in this table, each by its number and with the
-    /// description of its rows. A partition is a table of the server.
+    /// For rows that a server sends: the tables of the server whose rows are stored in this table, such as its partitions. Each is given by
+    /// its position in the list of the server's tables, and with the description of its rows.
     pub sent: Vec<(usize, Arc<Shape>)>,
 }
 

@@ -76,7 +76,7 @@ pub struct RowsOfItem {
     pub copy: bool,
     /// The rules for reading the rows.
     pub rules: Rules,
-    /// For rows that a server sends: the number of their table. They have no pieces.
+    /// For rows that a server sends, which have no pieces: the position of their table in the argument of [`Splitter::split_before`].
     pub sent: Option<usize>,
 }
 
@@ -178,7 +178,7 @@ impl<'f> Splitter<'f> {
         Ok(self.script)
     }
 
-    /// Adds the rows of the table with this number, which a server sends.
+    /// Adds the rows of a table that a server sends. `number` is the position of the table in the argument of [`Splitter::split_before`].
     fn sent(&mut self, number: usize, beginning: &str) -> Result<()> {
         let Begins::Rows(header, _) = begins(beginning.as_bytes(), 0, self.rules, true) else {
             return Err(Error::input(format!(

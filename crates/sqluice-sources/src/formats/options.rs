@@ -95,7 +95,7 @@ setters! { FormatOptions:
     empty_as_text(empty_as_text: bool) = empty_as_text;
     /// Fills fields that are missing at the end of a record with NULL.
     pad(pad: bool) = pad;
-    /// Treats a quote inside an unquoted field as an error of its row.
+    /// Treats a quote inside an unquoted field, and a quoted field whose lines could be rows, as an error of the row.
     strict_quotes(strict: bool) = strict;
     /// Sets the path of the array of records in a JSON document that is one object.
     records(path: impl Into<Option<RecordsPath>>) = path.into();
@@ -105,7 +105,7 @@ setters! { FormatOptions:
     sheets(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Sets the cells of a sheet that are loaded.
     range(range: impl Into<Option<CellRange>>) = range.into();
-    /// Reads formulas whose value is not stored as NULL.
+    /// Reads a formula as NULL if the file does not store its value.
     formulas_are_null(are_null: bool) = are_null;
     /// Sets the encoding, instead of UTF-8 or the encoding that the byte order mark names.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();

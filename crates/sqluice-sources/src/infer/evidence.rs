@@ -145,7 +145,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    /// The lengths of no value.
+    /// The value of `Lengths` before any value is added.
     const NONE: Lengths = Lengths { min: u16::MAX, max: 0 };
     const ALL: Lengths = Lengths { min: 0, max: u16::MAX };
 
@@ -169,7 +169,7 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// The evidence of no value.
+    /// The evidence before any value is added.
     const NONE: Evidence = Evidence {
         flags: 0,
         printers: Printers::ALL,
@@ -201,7 +201,7 @@ impl Evidence {
     /// The evidence of a float in a source that distinguishes numbers from text.
     const TYPED_REAL: Evidence = Evidence { flags: TYPED | NOT_INTEGER | WITH_POINT, ..Evidence::NONE };
 
-    /// Returns the evidence of no value.
+    /// Creates the evidence of a column to which no value has been added yet.
     pub fn new() -> Evidence {
         Evidence::NONE
     }
@@ -281,7 +281,8 @@ impl Evidence {
         self.conclude() == Inferred::Integer && !self.printers.has(Printer::Shortest)
     }
 
-    /// Returns `true` if no value has a point, and some values need one to be taken for floats.
+    /// Returns `true` if the numbers may be codes: no value has a point, and either no value has an exponent, or an exponent does not have
+    /// the form that printers write (for example `1e4`, as they write `10000`).
     fn may_be_codes(&self) -> bool {
         let has = |exponent| exponent != u16::MAX;
         self.flags & WITH_POINT == 0

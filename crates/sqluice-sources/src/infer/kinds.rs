@@ -582,8 +582,8 @@ impl Kinds {
         shown
     }
 
-    /// Returns the first number that a numeric type would print differently, such as `.5` or `007`. If the user declares a numeric type, it
-    /// is the first that begins with a zero or a plus (`007`, `+49`): to change other numbers is the purpose of such a type.
+    /// Returns the first number that a numeric type would print differently, such as `.5` or `007`. If the user declares a numeric type,
+    /// returns the first number that begins with a zero or a plus (`007`, `+49`): to change other numbers is the purpose of such a type.
     pub fn changed(&self, is_number_type: bool) -> Option<&Found> {
         self.first(if is_number_type { First::Code } else { First::Changed })
     }

@@ -58,7 +58,7 @@ const DELIMITERS: [(&str, f64); 12] = [
     ("whitespace", 0.5),
 ];
 
-/// The number of bytes at the start of a sample that are sniffed first. The rest is read only if they have too few records.
+/// The number of bytes at the start of a sample that are sniffed first. If these bytes have too few records, the whole sample is sniffed.
 const READ_BYTES: usize = 64 << 10;
 
 /// The largest number of lines at the start of a sample that are sniffed first.

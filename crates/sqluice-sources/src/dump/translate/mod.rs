@@ -79,7 +79,7 @@ pub struct Translator {
     left_out: Vec<LeftOut>,
     left_out_names: HashSet<(String, String)>,
     notes: Vec<Note>,
-    /// The tables and columns, with their names in SQLite, whose rows have NaN.
+    /// The columns that have NaN in some rows. Each is given by the names of its table and of the column in SQLite.
     with_nan: HashSet<(String, String)>,
 }
 
@@ -103,7 +103,7 @@ pub struct TranslatedTable {
     pub schema: Option<String>,
     /// The name in the dump.
     pub name: String,
-    /// The name of the SQLite table. For a partition, it is the table of its parent.
+    /// The name of the SQLite table that gets the rows. The rows of a partition go to the SQLite table of its parent.
     pub into: String,
     /// The columns in the order of the dump.
     pub columns: Vec<TranslatedColumn>,
@@ -167,7 +167,7 @@ impl Translator {
         }
     }
 
-    /// Makes the translation of a column lack NOT NULL, because its rows have NaN, which SQLite stores as NULL. Both names are names in SQLite.
+    /// Leaves out NOT NULL of a column that has NaN in some rows, because SQLite stores NaN as NULL. Both names are names in SQLite.
     pub fn note_nan(&mut self, table: &str, column: &str) {
         self.with_nan.insert((table.to_owned(), column.to_owned()));
     }

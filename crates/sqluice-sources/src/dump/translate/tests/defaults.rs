@@ -105,7 +105,7 @@ fn a_default_of_now_has_the_form_of_the_columns_other_values() {
 }
 
 #[test]
-fn a_default_that_differs_by_row_or_is_left_out_has_a_reason() {
+fn no_default_gives_the_reason_if_a_default_differs_by_row_or_is_left_out() {
     let translated = translated(
         Dialect::Postgres,
         "CREATE TABLE t (a uuid DEFAULT gen_random_uuid(), b text DEFAULT version(), c int DEFAULT nextval('s'), d date DEFAULT now(), e int);\n",
