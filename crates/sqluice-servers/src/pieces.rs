@@ -40,7 +40,7 @@ pub(crate) struct Rows {
     /// The block that is being filled.
     pub(crate) block: Block,
     parts: Sender<Part>,
-    /// A channel with a message for each block that waits for the reader. A sender to the full channel waits until the reader takes a block.
+    /// A channel with a message for each block that waits for the reader. Sending to the full channel waits until the reader takes a block.
     room: Sender<()>,
     /// Receives a message when the reader begins to read the piece.
     #[cfg_attr(

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timestamp_is_written_with_the_separator_zone_and_digits_of_another() {
+    fn a_timestamp_is_written_in_the_form_of_another_timestamp() {
         for (form, text, expected) in [
             ("2024-01-01T00:00:00", "2024-02-29 01:02:03", "2024-02-29T01:02:03"),
             ("2024-01-01T00:00:00", "2024-02-29 01:02:03.500", "2024-02-29T01:02:03.500"),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_as_new_columns_have_them_and_other_text_have_no_other_form() {
+    fn of_returns_none_for_the_default_form_and_for_text_that_is_no_timestamp() {
         for text in [
             "2024-01-01 00:00:00",
             "2024-01-01 00:00:00+00:00",

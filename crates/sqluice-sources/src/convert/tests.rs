@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_date_is_refused_or_has_the_digits_of_its_text(
+    fn a_date_with_a_changed_character_is_refused_or_keeps_its_numbers(
         days in 0..36_000i64,
         at in 0..19usize,
         with in "[ -~]{0,2}",

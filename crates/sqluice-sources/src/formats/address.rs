@@ -146,7 +146,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_cell_address_within_a_sheet_or_none(text in "[$]?[A-Za-z]{0,6}[$]?[0-9]{0,12}:?") {
+        fn any_text_is_read_as_a_cell_within_a_sheet_or_refused(text in "[$]?[A-Za-z]{0,6}[$]?[0-9]{0,12}:?") {
             if let Some((column, row)) = cell(text.as_bytes()) {
                 prop_assert!((1..=COLUMNS_MAX).contains(&column) && (1..=ROWS_MAX).contains(&row));
             }

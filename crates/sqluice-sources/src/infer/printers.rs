@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sets_of_float_styles_have_the_styles_that_their_names_say() {
+    fn the_constants_of_float_styles_have_the_styles_that_they_name() {
         assert_eq!(Styles::all_with(|_| true), Styles::ALL);
         assert_eq!(Styles::all_with(|style| style.plus), Styles::PLUS);
         assert_eq!(Styles::all_with(|style| !style.capital && style.plus && style.width == 2), Styles::C);

@@ -438,7 +438,7 @@ fn the_places_of_many_bad_rows_do_not_take_quadratic_time() {
 }
 
 #[test]
-fn no_row_is_read_beyond_the_largest_number_of_rows() {
+fn csv_reading_stops_after_the_given_number_of_rows() {
     let input = b"a,b\n1,2\nbad\r\n3,4\n\xff\n\"";
     for part_bytes in [1, 4, 1 << 20] {
         for (limit, error) in [(0, false), (1, false), (2, true), (3, true)] {
@@ -604,7 +604,7 @@ fn a_constant_that_the_sink_refuses_is_reported_with_the_place_of_its_record() {
 }
 
 #[test]
-fn a_refusal_without_a_row_gets_no_place() {
+fn an_error_of_the_sink_that_names_no_row_gets_no_place() {
     let mut source = source(b"a\n1\n", CsvOptions::default(), vec![ColumnFrom::Field(0)]);
     let mut part = source.next_part().unwrap().unwrap();
     let error = part.decode(&mut |_: &Batch<'_>| Err(Error::interrupted().into())).unwrap_err();

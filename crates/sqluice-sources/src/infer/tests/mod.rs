@@ -217,7 +217,7 @@ fn column() -> impl Strategy<Value = Vec<String>> {
 }
 
 #[test]
-fn the_random_columns_have_many_of_each_type() {
+fn the_random_columns_of_the_tests_include_many_of_each_type() {
     let mut runner = TestRunner::deterministic();
     let mut columns = [0; 3];
     for _ in 0..1000 {

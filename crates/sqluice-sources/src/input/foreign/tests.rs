@@ -266,7 +266,7 @@ fn a_setting_of_csv_loads_the_lines_of_any_text() {
 }
 
 #[test]
-fn with_the_extension_of_a_format_fewer_signs_in_the_text_are_enough() {
+fn fewer_signs_in_the_text_show_a_format_if_the_file_has_its_extension() {
     let folder = TempDir::new().unwrap();
     for (name, text, kind) in [
         ("x.yaml", "a: 1\nb: 2\n", "a YAML file"),
