@@ -59,7 +59,7 @@ pub fn memory_bytes(run_bytes: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub struct Destination {
     store: Arc<Store>,
-    /// The object that has the name now.
+    /// The object that existed at this address when the address was inspected; `None` if no object existed.
     old: Option<ObjectMeta>,
 }
 
@@ -99,7 +99,7 @@ impl Destination {
         &self.store.address.name
     }
 
-    /// Returns the size of the object that has the name now.
+    /// Returns the size of the object that existed at this address when the address was inspected; `None` if no object existed.
     pub fn old_bytes(&self) -> Option<u64> {
         self.old.as_ref().map(|old| old.size)
     }
@@ -160,7 +160,7 @@ impl Destination {
     }
 }
 
-/// Returns the object that has the name now, if any.
+/// Returns the existing object at the address of `store`, if any.
 fn look(store: &Arc<Store>, cancel: &Cancel) -> Result<Option<ObjectMeta>> {
     let of = Arc::clone(store);
     let tries = Tries::new(&store.limits);

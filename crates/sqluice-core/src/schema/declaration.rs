@@ -29,7 +29,7 @@ pub struct Declaration<'s> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeclaredColumn<'s> {
-    /// The name.
+    /// The name of the column.
     pub name: String,
     /// The whole text, without comments at its ends.
     pub text: &'s str,

@@ -100,7 +100,7 @@ impl Places {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Table {
-    /// The name.
+    /// The name of the table.
     pub name: String,
     /// The CREATE TABLE statement, as `sqlite_schema` keeps it.
     pub sql: String,
@@ -135,7 +135,7 @@ pub struct Table {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Column {
-    /// The name.
+    /// The name of the column.
     pub name: String,
     /// The declared type; may be empty.
     pub declared_type: String,
@@ -179,9 +179,9 @@ pub struct Reference {
 /// The time at which a generated column is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generated {
-    /// On reading: the record has no value for the column.
+    /// The column is computed when a row is read: the record has no value for the column.
     Virtual,
-    /// On writing.
+    /// The column is computed when a row is written: the record has the value.
     Stored,
 }
 
@@ -191,9 +191,9 @@ pub enum Generated {
 pub struct Object {
     /// `view`, `trigger` or `table` (a virtual one).
     pub kind: String,
-    /// The name.
+    /// The name of the object.
     pub name: String,
-    /// The table of a trigger; for other objects their own name.
+    /// The table of a trigger. Any other object has its own name here.
     pub table: String,
     /// The statement; `None` if SQLite stores none.
     pub sql: Option<String>,

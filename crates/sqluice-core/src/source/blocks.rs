@@ -19,7 +19,7 @@ const SPARE_MAX: usize = 64;
 /// Whole rows of a table, as text.
 #[derive(Debug, Default)]
 pub struct Block {
-    /// The text.
+    /// The text of the rows.
     pub text: Vec<u8>,
     /// The number of rows.
     pub rows: u64,

@@ -6,7 +6,7 @@
 //!  c.csv   rows 1700 ..
 //! ```
 //!
-//! Invariant: one source is open at a time, whatever their number.
+//! Invariant: at most one source of a chain is open at a time, however many sources the chain has.
 
 use std::ops::Range;
 

@@ -214,7 +214,7 @@ pub enum Refused {
     Rows(Vec<RefusedRow>),
     /// The run must end.
     Stop {
-        /// The row within the batch and the column of the value at fault, if known.
+        /// The indexes of the row in the batch and of the column of the value at fault, if known.
         at: Option<(usize, usize)>,
         /// The reason. The caller of the decoder adds the place.
         error: Error,
@@ -224,9 +224,9 @@ pub enum Refused {
 /// A row of a batch that can't be stored.
 #[derive(Debug)]
 pub struct RefusedRow {
-    /// The row within the batch.
+    /// The index of the row in the batch.
     pub row: usize,
-    /// The column at fault.
+    /// The index of the column of the value that can't be stored.
     pub column: usize,
     /// The reason, with the column and the value. The caller of the decoder adds the place.
     pub error: Error,

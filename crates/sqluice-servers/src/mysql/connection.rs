@@ -42,17 +42,17 @@ pub(super) struct Connection {
 /// The definition of a column of a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Column {
-    /// The name or alias.
+    /// The name or alias of the column.
     pub name: String,
-    /// The number of the collation; 63 for bytes.
+    /// The number of the column's collation in MySQL; 63 for columns of bytes.
     pub collation: u16,
-    /// The maximum number of bytes.
+    /// The maximum number of bytes of a value.
     pub bytes_max: u32,
-    /// The number of the type.
+    /// The number of the column's type in the protocol of MySQL.
     pub kind: u8,
     /// Bits: NOT NULL, unsigned, and more.
     pub flags: u16,
-    /// The number of digits after the point.
+    /// The number of digits after the point of a number.
     pub decimals: u8,
 }
 

@@ -34,10 +34,13 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The number of times that a snapshot is tried while definitions change.
 const TRIES_MAX: usize = 20;
 
-/// Numbers of the server's errors: a lock wait timed out, a deadlock, a table does not exist, a definition has changed.
+/// The number of the server's error for a wait for a lock that timed out.
 const LOCK_WAIT: u16 = 1205;
+/// The number of the server's error for a deadlock.
 const DEADLOCK: u16 = 1213;
+/// The number of the server's error for a table that does not exist.
 const NO_TABLE: u16 = 1146;
+/// The number of the server's error for a table whose definition has changed.
 const DEFINITION_CHANGED: u16 = 1412;
 
 /// A statement that locks definitions.

@@ -42,9 +42,9 @@ pub(super) type Row = Vec<Option<String>>;
 #[derive(Clone, Debug)]
 pub(super) struct ResultColumn {
     pub(super) name: String,
-    /// The OID of its type.
+    /// The OID of the column's type.
     pub(super) type_oid: u32,
-    /// The modifier of its type, such as the number of digits.
+    /// The modifier of the column's type, such as the number of digits.
     pub(super) modifier: i32,
 }
 

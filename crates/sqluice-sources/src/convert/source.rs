@@ -26,7 +26,7 @@ pub struct ConvertedColumn {
     pub index: usize,
     /// The name of the column in messages.
     pub name: String,
-    /// The conversion.
+    /// The conversion of the column's values.
     pub conversion: Arc<Conversion>,
 }
 

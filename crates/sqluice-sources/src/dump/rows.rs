@@ -5,7 +5,7 @@
 //!  pieces of INSERT INTO t(b, a) VALUES ...
 //! ```
 //!
-//! Text that is not UTF-8 is stored unchanged if the dump is one of SQLite: SQLite itself would store it so.
+//! Text that is not UTF-8 is stored unchanged if the dump was written for SQLite, because SQLite itself would store such text unchanged.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -29,8 +29,8 @@
 //! * SQLite stores no sign of a zero, so `-0.0` is text.
 //!
 //! If the source distinguishes numbers from text, as JSON does, a number is a number however it is written: integers are INTEGER; floats
-//! are REAL, and so are integers up to 2^53 beside them, which floats hold. A text makes the column TEXT, whatever its content. So does a
-//! number that neither type holds, which such a source gives as text.
+//! are REAL, and so are integers up to 2^53 beside them, which floats hold. A text makes the column TEXT, whatever its content. A number
+//! that neither type holds also makes the column TEXT: the source gives such a number as text.
 //!
 //! The evidence of some values is a point of a lattice, the least point that holds each value: flags are joined by or, the sets of possible
 //! printers and styles by and, the extremes of lengths by min and max.

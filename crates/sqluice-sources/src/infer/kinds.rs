@@ -121,9 +121,9 @@ impl Currency {
 /// A value that is kept, with its position: the number of its part, and its row in the part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The part of the source, counted from 0.
+    /// The number of the source's part with the value, counted from 0.
     pub part: u64,
-    /// The row of the part, counted from 0. Bad rows count.
+    /// The number of the row in the part, counted from 0. Bad rows count.
     pub row: u64,
     /// The text of the value; a long one is cut off.
     pub value: String,
@@ -618,7 +618,7 @@ impl Found {
     }
 }
 
-/// Returns the form of a number.
+/// Returns the form of a number, such as [`First::Bare`]. `alone` is the evidence of this number alone.
 fn form(alone: &Evidence) -> First {
     match () {
         () if !alone.reads_back() => First::Odd,

@@ -79,9 +79,9 @@ impl Notation {
 pub(super) struct Style {
     /// `true` for `E`, `false` for `e`.
     pub(super) capital: bool,
-    /// `true` if a plus is written.
+    /// `true` if a plus is written before an exponent that is not negative.
     pub(super) plus: bool,
-    /// The least number of digits, 1 to 3.
+    /// The least number of digits of the exponent, 1 to 3.
     pub(super) width: usize,
 }
 

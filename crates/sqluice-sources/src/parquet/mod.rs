@@ -5,8 +5,8 @@
 //!  parts  | rows 0..100000  | rows 100000..200000 | rows 200000..290000        | ...
 //! ```
 //!
-//! A part is some of the rows of a row group, because whole groups are too large for the queue between the workers and the writer. A worker
-//! skips the pages before its rows, of which it reads only the headers.
+//! A part is some of the rows of a row group, because whole groups are too large for the queue between the workers and the writer. Of the
+//! pages before its rows, a worker reads only the headers.
 
 mod columns;
 mod header;

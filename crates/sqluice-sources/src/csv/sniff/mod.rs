@@ -74,7 +74,7 @@ const LOST_LINE: f64 = 8.0;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Given<'a> {
-    /// The delimiter.
+    /// The delimiter; `None` if unknown.
     pub delimiter: Option<Delimiter>,
     /// The quote; `Some(None)`: no quote.
     pub quote: Option<Option<u8>>,
@@ -86,7 +86,7 @@ pub struct Given<'a> {
     pub header: Option<bool>,
     /// The number of lines before the first record, whatever they contain.
     pub skip_lines: Option<usize>,
-    /// The end of a record.
+    /// The end of a record; `None` if unknown.
     pub line_end: Option<LineEnd>,
     /// `true` if records with fewer fields than others are not odd.
     pub pad: bool,

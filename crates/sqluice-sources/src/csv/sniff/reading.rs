@@ -39,7 +39,7 @@ const WEIGHED_MAX: usize = 60;
 #[derive(Debug)]
 pub(super) struct Reading<'s> {
     pub(super) dialect: Dialect,
-    /// The complete records.
+    /// The records of the sample, without a record that the end of the sample cuts off.
     pub(super) rows: Vec<Row<'s>>,
     /// The number of fields of most records that have several fields; 1 if no record has several.
     pub(super) width: usize,

@@ -124,7 +124,7 @@ pub(super) enum Part {
     },
     /// An expression.
     Expression {
-        /// The tokens without the order.
+        /// The tokens of the expression, without ASC or DESC.
         tokens: Vec<Token>,
         /// `true` if the order is descending.
         descending: bool,
