@@ -135,8 +135,8 @@ pub(crate) fn blocks_max(memory_bytes: u64, count: usize) -> usize {
     }
 }
 
-/// Creates the pieces for the threads, each with the number of its table, and the reader of their rows. `blocks_max` is the maximum number
-/// of blocks of a piece that wait for the reader.
+/// Creates the pieces for the threads, each with the number of its table in the dump, and the reader of the rows. `blocks_max` is the
+/// maximum number of blocks of a piece that wait for the reader.
 pub(crate) fn pieces<P>(list: Vec<(usize, P)>, blocks_max: usize, stop: Cancel) -> (Pieces<P>, Reader) {
     let (order, announced) = unbounded();
     let spare = Spare::default();

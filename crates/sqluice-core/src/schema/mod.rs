@@ -106,7 +106,7 @@ pub struct Table {
     pub sql: String,
     /// The columns, including generated ones.
     pub columns: Vec<Column>,
-    /// The column that is an alias of the rowid; `None` if the table has none.
+    /// The index of the column that is an alias of the rowid; `None` if the table has no such column.
     pub rowid_alias: Option<usize>,
     /// `true` if the table is declared STRICT.
     pub strict: bool,
@@ -168,7 +168,7 @@ impl Column {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reference {
-    /// The columns, by their indexes.
+    /// The indexes of the columns in [`Table::columns`].
     pub columns: Vec<usize>,
     /// The referenced table, as written. It need not exist.
     pub parent: String,

@@ -20,7 +20,7 @@ pub trait Counted: Source {
     fn rows_done(&self) -> u64;
 }
 
-/// A chain of sources; see the module's description.
+/// Several sources as one source, one after the other.
 pub struct Chain<F> {
     open: F,
     current: Option<Box<dyn Counted>>,

@@ -30,7 +30,7 @@ pub struct ConvertedColumn {
     pub conversion: Arc<Conversion>,
 }
 
-/// A source with converted columns; see the module's description.
+/// A source that converts some columns of another source.
 pub struct Converting {
     source: Box<dyn Counted>,
     columns: Arc<[ConvertedColumn]>,

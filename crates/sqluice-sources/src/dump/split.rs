@@ -110,7 +110,8 @@ pub struct Splitter<'f> {
     script: Script,
     sql_mode: SqlMode,
     headers: HashMap<Vec<u8>, usize>,
-    /// The text of the last beginning of an INSERT statement, and its index. The next statement often has the same beginning.
+    /// The text of the last beginning of an INSERT statement, and its index in [`Script::headers`]. The next statement often has the same
+    /// beginning.
     last: Option<(Vec<u8>, usize)>,
 }
 
@@ -467,7 +468,8 @@ impl<'f> Splitter<'f> {
         Ok(true)
     }
 
-    /// Reads the beginning of a statement with rows. Returns its index, and `true` for COPY. Returns `None` for any other statement.
+    /// Reads the beginning of a statement with rows. Returns the index of the beginning in [`Script::headers`], and `true` for COPY.
+    /// Returns `None` for any other statement.
     fn header(&mut self) -> Result<Option<(usize, bool)>> {
         let (header, to) = loop {
             match begins(&self.window, self.at, self.rules, self.is_whole()) {
@@ -491,7 +493,8 @@ impl<'f> Splitter<'f> {
         Ok(Some((number, copy)))
     }
 
-    /// Moves past the beginning of a statement if its bytes equal the previous beginning, whose index is `header`. Returns `true` if so.
+    /// Moves past the beginning of a statement if its bytes equal the previous beginning, whose index in [`Script::headers`] is `header`.
+    /// Returns `true` if so.
     fn begins_the_same(&mut self, header: usize) -> Result<bool> {
         let Some((bytes, number)) = self.last.take() else { return Ok(false) };
         self.fill(bytes.len())?;

@@ -115,7 +115,7 @@ impl Inferred {
     }
 }
 
-/// The evidence of the values so far; see the module's description.
+/// The evidence that the values of a column so far give about its type; see the module's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evidence {
     flags: u16,

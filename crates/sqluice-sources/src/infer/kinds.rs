@@ -159,7 +159,7 @@ impl First {
     const COUNT: usize = First::Code as usize + 1;
 }
 
-/// The kinds of the values of a column; see the module's description.
+/// The number of values of each kind in a column, and the first value of each kind; see the module's description.
 #[derive(Clone, Debug, Default)]
 pub struct Kinds {
     /// The number of values that SQLite takes for numbers.

@@ -59,7 +59,7 @@ impl Table {
         }
     }
 
-    /// Returns the average number of rows in a unit.
+    /// Returns the average number of rows in a unit of [`Table::units`].
     pub(super) fn rows_per_unit(self) -> u64 {
         match self {
             Table::PartSupp | Table::LineItem => 4,

@@ -66,7 +66,7 @@ impl Table {
         count(self) < before
     }
 
-    /// Returns the index of a column.
+    /// Returns the index of a column in [`Table::columns`].
     pub(super) fn place(&self, name: &str, dialect: Dialect) -> Option<usize> {
         self.places.get(&dialect.key(name)).copied()
     }
