@@ -127,7 +127,7 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// The index whose entries are the rows of a WITHOUT ROWID table; `None` for a table with rowids.
     pub clustered: Option<Index>,
-    /// `true` if the table is a virtual table. Its module stores the rows, so SQLite inserts them, and the table has no tree of its own.
+    /// `true` if the table is a virtual table. Its module stores the rows, so SQLite inserts them, and the table has no B-tree of its own.
     pub is_virtual: bool,
 }
 

@@ -100,7 +100,8 @@ pub trait Sink {
     /// If some rows can't be stored, or the run is over. Then nothing of the batch was taken.
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused>;
 
-    /// Takes the rows of a batch that `kept` has. The other rows count as rows of the part, and are not stored: the user leaves them out.
+    /// Takes only the rows of a batch that are in `kept`. All other rows count as rows of the part, but are not stored, because the user
+    /// leaves them out.
     /// A sink that counts rows or looks at all of them overrides this method.
     ///
     /// # Errors

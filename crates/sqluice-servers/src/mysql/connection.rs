@@ -1,4 +1,4 @@
-//! A connection to a server: statements, and the rows that they give.
+//! A connection to a MySQL server: statements, and the rows that statements return.
 //!
 //! Rows come as the text protocol sends them: each value is text, in the character set of the session.
 

@@ -72,7 +72,7 @@ impl TableRows {
         self.pieces.iter().map(|(piece, _)| piece.end - piece.start).sum()
     }
 
-    /// Returns the offset in the dump of a row, by its number from 0. For messages.
+    /// Returns the offset of a row in the dump, for messages. `row` is the number of the row among all rows of the table, counted from 0.
     pub fn offset_of(&self, file: &DumpFile, row: u64) -> Option<u64> {
         let mut first = 0;
         for (piece, shape) in &self.pieces {

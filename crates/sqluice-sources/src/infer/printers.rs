@@ -1,4 +1,4 @@
-//! Printers: the rules by which programs print floats, and their forms of exponents.
+//! Printers: the rules by which programs print floats, and the forms in which they write exponents.
 
 /// The rule by which a printer chooses the digits of a float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Parses the headers of pages.
+//! Parses the headers of the pages of Parquet files.
 
 use parquet::basic::Encoding;
 use parquet::errors::ParquetError;

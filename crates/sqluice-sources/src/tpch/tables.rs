@@ -1,4 +1,4 @@
-//! Defines the tables: their numbers of rows and their columns.
+//! Defines the tables of TPC-H: their numbers of rows and their columns.
 
 use sqluice_core::batch::ROWS_MAX;
 use sqluice_core::error::Result;

@@ -1,4 +1,4 @@
-//! The texts of a workbook that its cells share, and refer to by number.
+//! The shared texts of a workbook, to which cells refer by number.
 
 use sqluice_core::error::Result;
 
