@@ -168,7 +168,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Adds a thread that reads pieces, for which the reader waits when it is dropped.
+    /// Adds a thread that reads pieces. When the reader is dropped, it waits for this thread.
     pub(crate) fn watch(&mut self, thread: JoinHandle<()>) {
         self.threads.push(thread);
     }

@@ -347,7 +347,7 @@ impl Error {
         self
     }
 
-    /// Adds the assumption of the plan that does not hold. A plan without it may write the same rows.
+    /// Adds the assumption of the plan that does not hold. A plan without this assumption may write the same rows.
     #[must_use]
     pub fn refuting(mut self, assumption: Assumption) -> Error {
         self.0.refuted = Some(assumption);

@@ -159,7 +159,7 @@ pub(super) struct Marks {
 }
 
 /// Returns the control character that an escape and the character `escaped` mean, if the escape works outside of quotes; `None` if the
-/// character stands for itself. MySQL writes `\0` and `\Z`, PostgreSQL the others.
+/// character stands for itself. MySQL writes `\0` and `\Z`, PostgreSQL writes the other ones.
 pub(super) fn meaning(escaped: u8) -> Option<u8> {
     match escaped {
         b't' => Some(b'\t'),

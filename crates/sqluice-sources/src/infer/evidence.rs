@@ -276,7 +276,7 @@ impl Evidence {
         self.flags & (POINT_ZERO | EXPONENT_POINT_ZERO) != 0
     }
 
-    /// Returns `true` if the values are integers, and no float holds one of them.
+    /// Returns `true` if the values are integers, and at least one of them is an integer that no float holds.
     pub(super) fn has_unheld(&self) -> bool {
         self.conclude() == Inferred::Integer && !self.printers.has(Printer::Shortest)
     }

@@ -29,8 +29,8 @@ use crate::convert::{Reading, Readings};
 /// the number of plain numbers, and the number of dates and of numbers in another notation together.
 const OTHERS_MIN: u64 = 16;
 
-/// The limit for a part of a loaded file, which is used as [`OTHERS_MIN`] is. The values of the rest of this part are not counted, those of
-/// other parts are.
+/// The limit for a part of a loaded file, which is used like [`OTHERS_MIN`]. If a column is given up, the remaining values of this part are
+/// not counted, but the values of other parts are.
 const OTHERS_MIN_OF_PART: u64 = 4096;
 
 /// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.
@@ -166,7 +166,7 @@ pub struct Kinds {
     pub numbers: u64,
     /// The number of dates.
     pub dates: u64,
-    /// The number of values that are of none of the other kinds.
+    /// The number of values that are neither numbers in any notation, nor dates, nor NULL markers.
     pub others: u64,
     /// The number of values that are numbers in another notation.
     pub noted: u64,
