@@ -45,13 +45,14 @@ pub(crate) struct Tries {
     limits: RequestLimits,
     /// The time that a try waits for the next bytes.
     stall: Duration,
-    /// The time at which the last [`FLOW_BYTES`] bytes were complete.
+    /// The start of the wait for bytes: when the last [`FLOW_BYTES`] bytes were complete, or when the server last showed that it is alive, or
+    /// when the timeouts were restarted.
     since: Instant,
-    /// The number of bytes that have arrived after `since`.
+    /// The number of bytes that have arrived of the next [`FLOW_BYTES`] bytes.
     flow_bytes: u64,
-    /// The time at which the retries were last reset to zero.
+    /// The start of the time for retries: when the retries were last reset to zero, or when the timeouts were restarted.
     new_since: Instant,
-    /// The number of new bytes that have arrived after `new_since`.
+    /// The number of new bytes that have arrived since the retries were last reset to zero.
     new_bytes: u64,
     repeats: u32,
     was_reached: bool,
