@@ -45,7 +45,7 @@ pub(crate) struct Tries {
     limits: RequestLimits,
     /// The time that a try waits for the next bytes.
     stall: Duration,
-    /// The start of the wait for bytes: when the last [`FLOW_BYTES`] bytes were complete, or when the server last showed that it is alive, or
+    /// The start of the wait for bytes: when the last [`FLOW_BYTES`] bytes were complete, when the server last showed that it is alive, or
     /// when the timeouts were restarted.
     since: Instant,
     /// The number of bytes that have arrived of the next [`FLOW_BYTES`] bytes.
