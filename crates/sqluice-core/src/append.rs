@@ -99,7 +99,7 @@ mod tests {
         }
 
         #[test]
-        fn has_any_finds_a_byte_wherever_contains_does(bytes in prop::collection::vec(any::<u8>(), 0..60), wanted in any::<u8>()) {
+        fn has_any_finds_a_byte_wherever_contains_finds_it(bytes in prop::collection::vec(any::<u8>(), 0..60), wanted in any::<u8>()) {
             prop_assert_eq!(has_any(&bytes, |byte| byte == wanted), bytes.contains(&wanted));
         }
     }

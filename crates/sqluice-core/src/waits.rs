@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The bits of the factor, an `f32`.
+/// The bits of the `f32` by which all waits are multiplied.
 static FACTOR: AtomicU32 = AtomicU32::new(1.0_f32.to_bits());
 
 /// The largest factor; [`scale`] refuses larger factors.

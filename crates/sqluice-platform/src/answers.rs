@@ -32,7 +32,7 @@ pub enum Stream {
 pub struct Machine {
     /// The name of the processor, if known.
     pub cpu: Option<String>,
-    /// The size of the memory in bytes, if known.
+    /// The size of the main memory (RAM) in bytes, if known.
     pub memory_bytes: Option<u64>,
     /// The name and version of the system.
     pub kernel: String,

@@ -26,8 +26,9 @@ use crate::runtime;
 use crate::store::{Store, Version};
 use crate::tries::Tries;
 
-/// The sizes of the first two blocks, and the size of each later block.
+/// The sizes of the first two blocks in bytes.
 const FIRST_BYTES: [u64; 2] = [128 << 10, 1 << 20];
+/// The size of each block after the first two, in bytes.
 const BLOCK_BYTES: u64 = 2 << 20;
 
 /// The number of blocks that are requested at the same time, from the second block on.
@@ -44,8 +45,9 @@ pub(crate) struct Blocks {
     fetch: Fetch,
     cancel: Cancel,
     bytes: u64,
-    /// The offset at which the next request starts, and the number of requests so far.
+    /// The offset in the object at which the next request starts.
     next: u64,
+    /// The number of requests so far.
     requested: usize,
     ahead: VecDeque<Receiver<Result<Vec<u8>>>>,
     block: Vec<u8>,

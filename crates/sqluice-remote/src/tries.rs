@@ -18,16 +18,18 @@ use object_store::client::{HttpError, HttpErrorKind};
 use sqluice_core::remote::RequestLimits;
 use sqluice_core::{splitmix, waits};
 
-/// The first wait between two tries, and the longest wait. Each wait is twice the previous one. Tests scale all waits ([`waits`]).
+/// The first wait between two tries. Each further wait is twice the previous one, up to `WAIT_MAX`. Tests scale all waits ([`waits`]).
 pub(crate) const WAIT_MIN: Duration = Duration::from_millis(100);
+/// The longest wait between two tries.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// The time for attempts to connect to a server that has never accepted a connection, much shorter than the timeout: the name of the server
 /// may be misspelled.
 const CONNECT_FOR: Duration = Duration::from_secs(10);
 
-/// The longest time that a try waits for the next bytes: `STALL_MAX`, or the timeout divided by `STALL_SHARE` if that is shorter.
+/// The longest time that a try waits for the next bytes.
 const STALL_MAX: Duration = Duration::from_secs(30);
+/// The divisor of the timeout: a try waits for the next bytes at most a quarter of the timeout, if this is shorter than `STALL_MAX`.
 const STALL_SHARE: u32 = 4;
 
 /// The number of bytes that a connection must deliver within the timeout: a server that sends fewer counts as stalled.
@@ -43,11 +45,14 @@ pub(crate) struct Tries {
     limits: RequestLimits,
     /// The time that a try waits for the next bytes.
     stall: Duration,
-    /// The last time when enough bytes had arrived, and the number of bytes that have arrived since.
+    /// The start of the wait for bytes: when the last [`FLOW_BYTES`] bytes were complete, when the server last showed that it is alive, or
+    /// when the timeouts were restarted.
     since: Instant,
+    /// The number of bytes that have arrived of the next [`FLOW_BYTES`] bytes.
     flow_bytes: u64,
-    /// The time at which the retries were last reset to zero, and the number of new bytes that have arrived since.
+    /// The start of the time for retries: when the retries were last reset to zero, or when the timeouts were restarted.
     new_since: Instant,
+    /// The number of new bytes that have arrived since the retries were last reset to zero.
     new_bytes: u64,
     repeats: u32,
     was_reached: bool,

@@ -35,9 +35,10 @@ use crate::runtime;
 use crate::store::Store;
 use crate::tries::Tries;
 
-/// The minimum size of a part, and the maximum number of parts: stores refuse parts of less than 5 MiB, and more than `PARTS_MAX` parts.
+/// The minimum size of a part in bytes. Stores refuse parts of less than 5 MiB.
 pub const PART_BYTES_MIN: u64 = 8 << 20;
 const PART_BYTES: u64 = 16 << 20;
+/// The maximum number of parts of an object. Stores refuse more.
 const PARTS_MAX: u64 = 10_000;
 
 /// The maximum number of parts of an object whose size is an estimate, which may be too small by a fifth.
@@ -58,7 +59,7 @@ pub fn memory_bytes(run_bytes: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub struct Destination {
     store: Arc<Store>,
-    /// The object that has the name now.
+    /// The object that existed at this address when the address was inspected; `None` if no object existed.
     old: Option<ObjectMeta>,
 }
 
@@ -98,7 +99,7 @@ impl Destination {
         &self.store.address.name
     }
 
-    /// Returns the size of the object that has the name now.
+    /// Returns the size of the object that existed at this address when the address was inspected; `None` if no object existed.
     pub fn old_bytes(&self) -> Option<u64> {
         self.old.as_ref().map(|old| old.size)
     }
@@ -159,7 +160,7 @@ impl Destination {
     }
 }
 
-/// Returns the object that has the name now, if any.
+/// Returns the existing object at the address of `store`, if any.
 fn look(store: &Arc<Store>, cancel: &Cancel) -> Result<Option<ObjectMeta>> {
     let of = Arc::clone(store);
     let tries = Tries::new(&store.limits);
@@ -191,8 +192,9 @@ pub struct Upload {
     ids: BTreeMap<u64, PartId>,
     send: Sender<(u64, object_store::Result<PartId>)>,
     receive: Receiver<(u64, object_store::Result<PartId>)>,
-    /// The end of the object so far, and the number of bytes written.
+    /// The offset after the last byte that was written so far.
     end: u64,
+    /// The number of bytes that were written so far.
     written: u64,
 }
 

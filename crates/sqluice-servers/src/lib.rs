@@ -108,7 +108,7 @@ type Start = Box<dyn FnOnce(&[usize], &Cancel) -> Arc<Mutex<dyn Blocks>> + Send>
 pub struct Dump {
     /// All statements but those with rows, as `pg_dump` or `mysqldump` write them.
     pub declarations: String,
-    /// The tables with rows. Their numbers count from 0.
+    /// The tables with rows. The number of a table is its index in this list.
     pub tables: Vec<TableOfDump>,
     /// The number of connections that read rows.
     pub connections: usize,
@@ -138,8 +138,8 @@ impl Dump {
         }
     }
 
-    /// Starts to read the rows of the tables with the numbers in `order`, until `cancel` is set. A block is a text of whole lines of COPY data,
-    /// or of whole INSERT statements.
+    /// Starts to read the rows of the tables whose indexes in [`Dump::tables`] are in `order`, until `cancel` is set. A block is a text of
+    /// whole lines of COPY data, or of whole INSERT statements.
     pub fn rows(self, order: &[usize], cancel: &Cancel) -> Arc<Mutex<dyn Blocks>> {
         self.stop.follow(cancel);
         (self.start)(order, &self.stop)
@@ -159,7 +159,7 @@ fn numbered<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     all
 }
 
-/// Returns the pieces of the tables with the numbers in `order`, in this order, each with the number of its table.
+/// Returns the pieces of the tables whose indexes in `tables` are in `order`, in this order. Each piece has the index of its table.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 fn in_order<P>(mut tables: Vec<Vec<P>>, order: &[usize]) -> Vec<(usize, P)> {
     let of_table = |&table: &usize| {

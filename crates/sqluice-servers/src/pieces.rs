@@ -40,7 +40,7 @@ pub(crate) struct Rows {
     /// The block that is being filled.
     pub(crate) block: Block,
     parts: Sender<Part>,
-    /// A counter of the blocks that wait. Sending to this channel blocks while it is full, until the reader takes a block.
+    /// A channel with a message for each block that waits for the reader. Sending to the full channel waits until the reader takes a block.
     room: Sender<()>,
     /// Receives a message when the reader begins to read the piece.
     #[cfg_attr(
@@ -135,8 +135,8 @@ pub(crate) fn blocks_max(memory_bytes: u64, count: usize) -> usize {
     }
 }
 
-/// Creates the pieces for the threads, each with the number of its table, and the reader of their rows. `blocks_max` is the maximum number
-/// of blocks of a piece that wait for the reader.
+/// Creates the pieces for the threads, each with the number of its table in the dump, and the reader of the rows. `blocks_max` is the
+/// maximum number of blocks of a piece that wait for the reader.
 pub(crate) fn pieces<P>(list: Vec<(usize, P)>, blocks_max: usize, stop: Cancel) -> (Pieces<P>, Reader) {
     let (order, announced) = unbounded();
     let spare = Spare::default();
@@ -168,7 +168,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Adds a thread that reads pieces, for which the reader waits when it is dropped.
+    /// Adds a thread that reads pieces. When the reader is dropped, it waits for this thread.
     pub(crate) fn watch(&mut self, thread: JoinHandle<()>) {
         self.threads.push(thread);
     }

@@ -22,10 +22,10 @@ use crate::tls::Tls;
 /// The maximum time between two checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The times of TCP keepalive. After the first time without data, the system asks if the server's host is still there, and repeats the
-/// question at the second time. A query may be silent for hours; without these probes, the client would wait without end for a host that
-/// has disappeared.
+/// The time without data after which TCP keepalive asks if the server's host is still there. A query may be silent for hours; without these
+/// questions, the client would wait without end for a host that has disappeared.
 const ASKED_AFTER: Duration = Duration::from_secs(60);
+/// The time between two questions of TCP keepalive that get no answer.
 const ASKED_EVERY: Duration = Duration::from_secs(15);
 
 /// The place where a server listens.

@@ -112,8 +112,8 @@ pub(super) fn encoding_hint(text: &[u8]) -> Message {
     }
 }
 
-/// Counts how far the file was read when each part is handed to a worker: in bytes of the file as it is stored, or in bytes of the
-/// decompressed text if nobody counts these.
+/// Counts how far the file was read when each part is handed to a worker: in bytes of the file as it is stored if the file's reader counts
+/// them, or else in bytes of the decompressed text.
 #[derive(Default)]
 pub(super) struct HandedOut {
     bytes: u64,

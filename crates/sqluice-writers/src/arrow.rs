@@ -30,9 +30,10 @@ pub struct ArrowEncoder {
     types: Vec<ColumnType>,
     mixed: Mixed,
     nulled: Arc<Nulled>,
-    /// The number of rows of the last batch, and the number of bytes of text in each of its columns. They are the initial capacity of the
-    /// vectors for the next batch, which is usually of the same size: so vectors are not copied while they grow.
+    /// The number of rows of the last batch. The next batch is usually of the same size, so this number is the initial capacity of its
+    /// vectors, which then need not grow.
     rows_before: AtomicUsize,
+    /// The number of bytes of text in each column of the last batch: the initial capacity for the text of the next batch.
     bytes_before: Vec<AtomicUsize>,
 }
 

@@ -19,8 +19,9 @@ pub enum Compression {
     Zstd,
 }
 
-/// The default levels of the programs gzip and zstd.
+/// The default level of the program gzip.
 const GZIP_LEVEL: u32 = 6;
+/// The default level of the program zstd.
 const ZSTD_LEVEL: i32 = 3;
 
 impl Compression {

@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// Returns the number of significant digits: without sign, point, exponent and zeros around them.
+    /// Returns the number of significant digits of a number: without leading and trailing zeros, and without the digits of the exponent.
     fn digits(text: &str) -> usize {
         let mantissa = text.split('e').next().unwrap();
         let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();

@@ -30,7 +30,7 @@ pub trait Encode: Send + Sync + 'static {
     fn encode(&self, part: &mut dyn Part) -> Result<Self::Piece>;
 }
 
-/// The pieces of a source, in order; see the module's description.
+/// The encoded pieces of a source, in the order of its parts; see the module's description.
 pub struct InOrder<E: Encode> {
     shared: Arc<Shared<E>>,
     threads: Vec<JoinHandle<()>>,

@@ -187,7 +187,7 @@ pub fn real_to_text(real: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends digits with the point before digit `point`, and at least one digit on either side of it.
+/// Appends digits with the point before digit `point`, and at least one digit on each side of the point.
 fn push_fixed(digits: &[u8], point: i32, out: &mut Vec<u8>) {
     let split = usize::try_from(point).unwrap_or(0);
     let (whole, fraction) = digits.split_at(split.min(digits.len()));

@@ -172,7 +172,7 @@ pub struct DamagedTree {
 /// Two rows of a table with the same key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The index with the unique key; the name of the table if the key is its PRIMARY KEY.
     pub index: String,
@@ -183,9 +183,10 @@ pub struct Duplicate {
 /// The identification of two rows with the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateRows {
-    /// Their numbers among the records of the table's source, counted from 0, unlike [`Error::record`]; the smaller one first.
+    /// The numbers of both rows among the records of the table's source; the smaller number first. They are counted from 0, but in
+    /// [`Error::record`] from 1.
     Records(u64, u64),
-    /// Their rowids.
+    /// The rowids of both rows.
     Rowids(i64, i64),
     /// The rows are in two databases, which the message names.
     Databases,
@@ -346,7 +347,7 @@ impl Error {
         self
     }
 
-    /// Adds the assumption of the plan that does not hold. A plan without it may write the same rows.
+    /// Adds the assumption of the plan that does not hold. A plan without this assumption may write the same rows.
     #[must_use]
     pub fn refuting(mut self, assumption: Assumption) -> Error {
         self.0.refuted = Some(assumption);

@@ -14,7 +14,7 @@ pub struct Column<'a> {
     pub(super) data: Data<'a>,
 }
 
-/// The storage of the values.
+/// The storage of the values of a [`Column`].
 #[derive(Clone, Debug)]
 pub(super) enum Data<'a> {
     /// A column of a batch: integers without NULL.

@@ -38,7 +38,7 @@ use super::{Rows, table};
 use crate::affinity::Affinity;
 use crate::schema::quoted;
 
-/// The name of the virtual table.
+/// The name of the virtual table that has the lent rows: statements with expressions read from it.
 const TABLE: &str = "batch";
 
 /// The number of prepared statements that the connection caches.
@@ -47,7 +47,7 @@ const STATEMENTS: usize = 64;
 /// A column of a batch, as expressions see it.
 #[derive(Clone, Debug)]
 pub struct NamedColumn {
-    /// The name.
+    /// The name of the column.
     pub name: String,
     /// The affinity, by which values are compared.
     pub affinity: Affinity,
@@ -85,7 +85,7 @@ pub struct Evaluator {
     /// The names of the columns, in lower case.
     names: Vec<String>,
     taker: Taker,
-    /// The largest number of arguments of a function.
+    /// The largest number of arguments that the connection permits for a function.
     arguments_max: usize,
 }
 
@@ -101,14 +101,14 @@ pub struct Query {
 /// The columns and functions that expressions name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
-    /// The columns, each once, in ascending order.
+    /// The indexes of the columns, each once, in ascending order. They count in the list that [`Evaluator::new`] got.
     pub columns: Vec<usize>,
     /// The functions in lower case, each once, in alphabetic order. `a LIKE b` names `like`.
     pub functions: Vec<String>,
 }
 
 impl Query {
-    /// Returns the expressions.
+    /// Returns the expressions of the query, in SQL.
     pub fn results(&self) -> &[String] {
         &self.results
     }
@@ -238,8 +238,8 @@ impl Evaluator {
         self.run(&sql, 0, rows, &mut |_| Ok(()))
     }
 
-    /// Returns the statement that passes the results to the taker's function. If there are more results than a function may have arguments,
-    /// the statement returns them as its columns instead.
+    /// Returns the statement that passes the results to the function [`taking::NAME`]. If there are more results than a function may have
+    /// arguments, the statement returns the results as its columns instead.
     fn sql(&self, results: &[String], filter: Option<&str>) -> String {
         // The line break ends a comment at the end of an expression.
         let listed: Vec<String> = results.iter().map(|result| format!("({result}\n)")).collect();

@@ -469,7 +469,7 @@ unsafe fn rows_of(
         };
         return Ok(Some((rows, copies)));
     }
-    /// The subtype of values that hold a pointer of any type. Without a look at the subtype, such a value is NULL.
+    /// The subtype of values that hold a pointer of any type. Only the subtype distinguishes such a value from NULL.
     const POINTER: u32 = b'p' as u32;
     // SAFETY: the value is valid.
     let (class, subtype) = unsafe { (ffi::sqlite3_value_type(value), ffi::sqlite3_value_subtype(value)) };

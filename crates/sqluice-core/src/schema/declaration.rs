@@ -29,7 +29,7 @@ pub struct Declaration<'s> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeclaredColumn<'s> {
-    /// The name.
+    /// The name of the column.
     pub name: String,
     /// The whole text, without comments at its ends.
     pub text: &'s str,
@@ -107,7 +107,7 @@ impl<'s> Declaration<'s> {
         self.columns.iter().map(|item| Walk::of(self, item.clone()).column()).collect()
     }
 
-    /// Returns the keys, CHECKs and references, first those in column declarations.
+    /// Returns the keys, CHECKs and references. The constraints in column declarations come first.
     pub fn constraints(&self) -> Vec<Constraint<'s>> {
         let of_columns = self.columns.iter().flat_map(|item| Walk::of(self, item.clone()).constraints());
         let of_table = self.constraints.iter().flat_map(|item| {
@@ -117,7 +117,7 @@ impl<'s> Declaration<'s> {
         of_columns.chain(of_table).collect()
     }
 
-    /// Returns the statement with more columns behind its own, and more constraints at the end.
+    /// Returns the statement with `columns` added after its last column, and `constraints` added at the end of the list.
     pub fn with(&self, columns: &[&str], constraints: &[&str]) -> String {
         let end_of = |token: usize| self.tokens[token].at.end;
         let last = self.columns.last().map_or(self.open, |item| item.end - 1);

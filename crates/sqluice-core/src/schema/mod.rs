@@ -100,13 +100,13 @@ impl Places {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Table {
-    /// The name.
+    /// The name of the table.
     pub name: String,
     /// The CREATE TABLE statement, as `sqlite_schema` keeps it.
     pub sql: String,
     /// The columns, including generated ones.
     pub columns: Vec<Column>,
-    /// The column that is an alias of the rowid; `None` if the table has none.
+    /// The index of the column that is an alias of the rowid; `None` if the table has no such column.
     pub rowid_alias: Option<usize>,
     /// `true` if the table is declared STRICT.
     pub strict: bool,
@@ -127,7 +127,7 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// The index whose entries are the rows of a WITHOUT ROWID table; `None` for a table with rowids.
     pub clustered: Option<Index>,
-    /// `true` if the table is a virtual table. Its module stores the rows, so SQLite inserts them, and the table has no tree of its own.
+    /// `true` if the table is a virtual table. Its module stores the rows, so SQLite inserts them, and the table has no B-tree of its own.
     pub is_virtual: bool,
 }
 
@@ -135,7 +135,7 @@ pub struct Table {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Column {
-    /// The name.
+    /// The name of the column.
     pub name: String,
     /// The declared type; may be empty.
     pub declared_type: String,
@@ -168,7 +168,7 @@ impl Column {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reference {
-    /// The columns, by their indexes.
+    /// The indexes of the columns in [`Table::columns`].
     pub columns: Vec<usize>,
     /// The referenced table, as written. It need not exist.
     pub parent: String,
@@ -179,9 +179,9 @@ pub struct Reference {
 /// The time at which a generated column is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generated {
-    /// On reading: the record has no value for the column.
+    /// The column is computed when a row is read: the record has no value for the column.
     Virtual,
-    /// On writing.
+    /// The column is computed when a row is written: the record has the value.
     Stored,
 }
 
@@ -191,9 +191,9 @@ pub enum Generated {
 pub struct Object {
     /// `view`, `trigger` or `table` (a virtual one).
     pub kind: String,
-    /// The name.
+    /// The name of the object.
     pub name: String,
-    /// The table of a trigger; for other objects their own name.
+    /// The table of a trigger. Any other object has its own name here.
     pub table: String,
     /// The statement; `None` if SQLite stores none.
     pub sql: Option<String>,

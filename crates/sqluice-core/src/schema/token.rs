@@ -27,14 +27,14 @@ pub enum TokenKind {
 /// A token and its byte range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The kind.
+    /// The kind of the token.
     pub kind: TokenKind,
-    /// The range of its bytes.
+    /// The range of the token's bytes in the SQL text.
     pub at: Range<usize>,
 }
 
 impl Token {
-    /// Returns the text.
+    /// Returns the text of the token. `sql` is the text that was cut into tokens.
     pub fn text<'a>(&self, sql: &'a str) -> &'a str {
         &sql[self.at.clone()]
     }

@@ -19,7 +19,7 @@ const SPARE_MAX: usize = 64;
 /// Whole rows of a table, as text.
 #[derive(Debug, Default)]
 pub struct Block {
-    /// The text.
+    /// The text of the rows.
     pub text: Vec<u8>,
     /// The number of rows.
     pub rows: u64,
@@ -32,9 +32,10 @@ impl Block {
     }
 }
 
-/// A reader of the blocks of several tables. The tables come one after another, in an order that reader and caller have agreed on.
+/// A reader of the blocks of several tables. The tables come one after another, in an order that reader and caller have agreed on. A table
+/// is named by its number: its position in the caller's list of tables.
 pub trait Blocks: Send {
-    /// Returns the next block of the table with this number, or `None` after its last block.
+    /// Returns the next block of the table with the number `table`, or `None` after the table's last block.
     ///
     /// # Errors
     /// If the text can't be read to its end, or another table is next.

@@ -11,7 +11,7 @@ use std::io::{Read, Result, Write};
 
 use crate::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
 
-/// A column of values; see the module's description.
+/// A column to which values are appended one by one; see the module's description.
 #[derive(Debug, Default)]
 pub struct Cells {
     rows: usize,

@@ -6,7 +6,7 @@
 //!  c.csv   rows 1700 ..
 //! ```
 //!
-//! Invariant: one source is open at a time, whatever their number.
+//! Invariant: at most one source of a chain is open at a time, however many sources the chain has.
 
 use std::ops::Range;
 
@@ -20,11 +20,11 @@ pub trait Counted: Source {
     fn rows_done(&self) -> u64;
 }
 
-/// A chain of sources; see the module's description.
+/// Several sources as one source, one after the other.
 pub struct Chain<F> {
     open: F,
     current: Option<Box<dyn Counted>>,
-    /// The numbers of the rows that the current source and the sources after it may have.
+    /// The numbers that are left for the rows of the current source and of the sources after it.
     rows: Range<u64>,
     total: Option<Amount>,
 }

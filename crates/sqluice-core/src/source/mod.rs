@@ -100,7 +100,8 @@ pub trait Sink {
     /// If some rows can't be stored, or the run is over. Then nothing of the batch was taken.
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused>;
 
-    /// Takes the rows of a batch that `kept` has. The other rows count as rows of the part, and are not stored: the user leaves them out.
+    /// Takes only the rows of a batch that are in `kept`. All other rows count as rows of the part, but are not stored, because the user
+    /// leaves them out.
     /// A sink that counts rows or looks at all of them overrides this method.
     ///
     /// # Errors
@@ -214,7 +215,7 @@ pub enum Refused {
     Rows(Vec<RefusedRow>),
     /// The run must end.
     Stop {
-        /// The row within the batch and the column of the value at fault, if known.
+        /// The indexes of the row in the batch and of the column of the value at fault, if known.
         at: Option<(usize, usize)>,
         /// The reason. The caller of the decoder adds the place.
         error: Error,
@@ -224,9 +225,9 @@ pub enum Refused {
 /// A row of a batch that can't be stored.
 #[derive(Debug)]
 pub struct RefusedRow {
-    /// The row within the batch.
+    /// The index of the row in the batch.
     pub row: usize,
-    /// The column at fault.
+    /// The index of the column of the value that can't be stored.
     pub column: usize,
     /// The reason, with the column and the value. The caller of the decoder adds the place.
     pub error: Error,

@@ -1,4 +1,4 @@
-//! A connection to a server: statements, and the rows that they give.
+//! A connection to a MySQL server: statements, and the rows that statements return.
 //!
 //! Rows come as the text protocol sends them: each value is text, in the character set of the session.
 
@@ -16,8 +16,9 @@ use crate::socket::{Limits, Socket};
 /// The command that runs an SQL statement.
 const COM_QUERY: u8 = 3;
 
-/// The commands that parse an SQL statement, and that free a parsed statement.
+/// The command that parses an SQL statement.
 const COM_STMT_PREPARE: u8 = 0x16;
+/// The command that frees a parsed statement.
 const COM_STMT_CLOSE: u8 = 0x19;
 
 /// The bit of the server's status for "another result follows".
@@ -41,17 +42,17 @@ pub(super) struct Connection {
 /// The definition of a column of a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Column {
-    /// The name or alias.
+    /// The name or alias of the column.
     pub name: String,
-    /// The number of the collation; 63 for bytes.
+    /// The number of the column's collation in MySQL; 63 for columns of bytes.
     pub collation: u16,
-    /// The maximum number of bytes.
+    /// The maximum number of bytes of a value.
     pub bytes_max: u32,
-    /// The number of the type.
+    /// The number of the column's type in the protocol of MySQL.
     pub kind: u8,
     /// Bits: NOT NULL, unsigned, and more.
     pub flags: u16,
-    /// The number of digits after the point.
+    /// The number of digits after the point of a number.
     pub decimals: u8,
 }
 

@@ -59,12 +59,12 @@ pub(super) struct Packets {
     to: usize,
     /// The joined payloads of a message of several packets.
     joined: Vec<u8>,
-    /// The number of the next packet.
+    /// The number of the next packet, counted from 0 in each exchange.
     number: u8,
 }
 
 impl Packets {
-    /// Creates the packets of a socket.
+    /// Creates a sender and receiver of messages on a socket.
     pub(super) fn new(socket: Socket) -> Packets {
         Packets { socket, buffer: vec![0; READ_BYTES], from: 0, to: 0, joined: Vec::new(), number: 0 }
     }

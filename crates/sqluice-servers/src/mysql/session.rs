@@ -25,19 +25,22 @@ use super::connection::{Connection, failure, quoted};
 use super::packets::Fault;
 use super::settings::Settings;
 
-/// The number of times that all tables are listed before the definitions are locked, and again afterwards; and the pause between two
-/// lists.
-/// While ALTER TABLE renames a table, a single list may lack the table.
+/// The number of times that all tables are listed before the definitions are locked, and again afterwards. A single list is not enough:
+/// while ALTER TABLE renames a table, the list may lack the table.
 pub(super) const LISTS: usize = 8;
+/// The pause between two lists of all tables.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The number of times that a snapshot is tried while definitions change.
 const TRIES_MAX: usize = 20;
 
-/// Numbers of the server's errors: a lock wait timed out, a deadlock, a table does not exist, a definition has changed.
+/// The number of the server's error for a wait for a lock that timed out.
 const LOCK_WAIT: u16 = 1205;
+/// The number of the server's error for a deadlock.
 const DEADLOCK: u16 = 1213;
+/// The number of the server's error for a table that does not exist.
 const NO_TABLE: u16 = 1146;
+/// The number of the server's error for a table whose definition has changed.
 const DEFINITION_CHANGED: u16 = 1412;
 
 /// A statement that locks definitions.

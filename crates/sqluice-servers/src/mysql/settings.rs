@@ -1,5 +1,5 @@
-//! The settings of a connection. As in the clients of MySQL and MariaDB, a setting is taken from the URL, or else from the option files,
-//! or else from the environment, or else it has its default.
+//! The settings of a connection to a MySQL server. As in the clients of MySQL and MariaDB, a setting is taken from the URL, or else from
+//! the option files, or else from the environment, or else it has its default.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -251,8 +251,8 @@ fn ranges(key: &str, least: i128, most: i128, bytes: u64) -> Vec<String> {
         .collect()
 }
 
-/// Returns the statements that declare sequences, and those that declare triggers and views. The former come before the tables, the latter
-/// after them.
+/// Returns the statements that declare sequences, which come before the tables of a dump, and the statements that declare triggers and
+/// views, which come after the tables.
 ///
 /// # Errors
 /// If the connection breaks. An object whose definition the user may not see is left out, with a note.

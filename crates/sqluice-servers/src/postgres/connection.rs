@@ -42,9 +42,9 @@ pub(super) type Row = Vec<Option<String>>;
 #[derive(Clone, Debug)]
 pub(super) struct ResultColumn {
     pub(super) name: String,
-    /// The OID of its type.
+    /// The OID of the column's type.
     pub(super) type_oid: u32,
-    /// The modifier of its type, such as the number of digits.
+    /// The modifier of the column's type, such as the number of digits.
     pub(super) modifier: i32,
 }
 
@@ -124,7 +124,8 @@ impl Connection {
         Err(first.unwrap_or_else(Error::interrupted))
     }
 
-    /// Connects and logs in, with or without encryption. The `bool` of the error is `true` if the other kind of connection may succeed.
+    /// Connects and logs in, encrypted if `encrypt` is `true`. The `bool` of the error is `true` if a connection with the opposite value of
+    /// `encrypt` may succeed.
     fn start(settings: &Settings, encrypt: bool, cancel: &Cancel) -> Result<Connection, (Failure, bool)> {
         let fixed = |error: Error| (Failure::Other(error), false);
         let limits = Limits { silence: Some(settings.limits.connect), ..settings.limits };

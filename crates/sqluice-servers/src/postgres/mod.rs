@@ -211,7 +211,7 @@ fn export(main: &mut Connection) -> Result<String> {
 
 /// Returns the number of connections that read rows.
 fn connections(request: &Request, catalog: &Catalog) -> usize {
-    /// One more connection for each `PAGES_MIN` pages: with fewer pages, it costs the server more time than it saves.
+    /// The number of pages for each further connection: with fewer pages, a connection costs the server more time than it saves.
     const PAGES_MIN: u64 = 2048;
     const CONNECTIONS_MAX: usize = 8;
     let pages = catalog.pages(request);

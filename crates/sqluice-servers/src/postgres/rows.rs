@@ -33,7 +33,7 @@ const RANGE_PAGES: u64 = 512;
 
 /// A COPY statement that reads a table, a range of its pages, or a query.
 pub(super) struct Copy {
-    /// The statement.
+    /// The text of the statement.
     pub(super) sql: String,
     /// The table that the worker locks; for a query, the name of the table that its rows make.
     pub(super) table: Arc<str>,

@@ -1,4 +1,5 @@
-//! The settings of a connection. As in libpq, a setting is taken from the URL, or else from the environment, or else it has its default.
+//! The settings of a connection to a PostgreSQL server. As in libpq, a setting is taken from the URL, or else from the environment, or else
+//! it has its default.
 
 use std::env;
 use std::fs;

@@ -11,15 +11,18 @@
 //!
 //! Invariant: metadata that readers accept is not changed.
 
-/// The indexes of fields in tables of the metadata: `HEADER_TYPE` and `HEADER` in a message, `DATA` in a dictionary batch, `COUNTS` in a
-/// record batch.
+/// The index of the field in a message that tells what the message contains.
 const HEADER_TYPE: usize = 1;
+/// The index of the field in a message that refers to the content.
 const HEADER: usize = 2;
+/// The index of the field in a dictionary batch that refers to the record batch with the values.
 const DATA: usize = 1;
+/// The index of the field in a record batch that refers to the list of buffer counts.
 const COUNTS: usize = 4;
 
-/// The values of a message's field `HEADER_TYPE`, which tell what the message contains.
+/// The value of `HEADER_TYPE` in a message that contains a dictionary batch.
 const DICTIONARY_BATCH: u8 = 2;
+/// The value of `HEADER_TYPE` in a message that contains a record batch.
 const RECORD_BATCH: u8 = 3;
 
 /// Returns equivalent metadata in which the list of buffer counts starts at a multiple of 8 bytes.

@@ -10,7 +10,7 @@ use sqluice_core::size::Bytes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryBound(pub Option<u64>);
 
-/// The values of one row may take this fraction of the memory, because a row exists several times: as read, converted and encoded.
+/// The values of one row may take one eighth of the memory, because a row exists several times: as read, converted and encoded.
 const ROW_SHARE: u64 = 8;
 
 impl MemoryBound {

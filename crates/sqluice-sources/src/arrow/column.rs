@@ -168,7 +168,7 @@ pub(super) fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn A
     }
 }
 
-/// Returns the type of the values that dictionaries and runs refer to.
+/// Returns the type of the values of a dictionary or run type, also of nested ones. Returns any other type unchanged.
 fn of_values(kind: &DataType) -> &DataType {
     match kind {
         DataType::Dictionary(_, values) => of_values(values),
@@ -560,8 +560,8 @@ fn decimals<'a>(
     Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()))
 }
 
-/// Converts each decimal to the number that keeps all its digits. If one decimal needs text, all become text. A text among the values makes
-/// a new column TEXT, and in a column of another type SQLite converts the texts.
+/// Converts each decimal to the number that keeps all its digits. If no number keeps the digits of one decimal, all decimals become text:
+/// a new column is then TEXT, and in an existing column SQLite converts the texts by the affinity of the column.
 fn by_value<'a>(
     array: &'a dyn Array,
     places: &[Option<usize>],

@@ -74,8 +74,9 @@ fn sound<T>(place: &Place, read: impl FnOnce() -> Result<T, BoxedError>) -> Resu
 
 struct Reader<R> {
     input: R,
-    /// The length of the input, and the offset of the next read.
+    /// The length of the input.
     bytes: u64,
+    /// The offset of the next read.
     at: u64,
     /// The positions of a file's batches; `None` for a stream.
     blocks: Option<vec::IntoIter<Block>>,

@@ -68,7 +68,8 @@ impl ArrowRows {
         self
     }
 
-    /// Sets the types by which the fields of some columns are interpreted, because of the declared types of these columns.
+    /// Sets, for each column of the table, the type by which its field is interpreted because the column is declared TEXT or BLOB; `None`
+    /// if the declaration makes no difference.
     #[cfg(feature = "parquet")]
     pub(crate) fn declared_kinds(mut self, kinds: Vec<Option<DataType>>) -> ArrowRows {
         self.declared_kinds = kinds;

@@ -27,8 +27,9 @@ struct Pieces<'t> {
     zone: &'t [u8],
 }
 
-/// The number of bytes of `2024-02-29`, and of `2024-02-29T01:02:03`.
+/// The number of bytes of a date such as `2024-02-29`.
 const DATE_BYTES: usize = 10;
+/// The number of bytes of a date and time such as `2024-02-29T01:02:03`.
 const SECOND_BYTES: usize = 19;
 
 impl<'t> Pieces<'t> {

@@ -1,4 +1,4 @@
-//! Notations of numbers that text may have, and the settings that read them.
+//! Notations that numbers may have in text, and the settings that read each notation.
 
 use std::sync::LazyLock;
 

@@ -26,11 +26,11 @@ pub struct ConvertedColumn {
     pub index: usize,
     /// The name of the column in messages.
     pub name: String,
-    /// The conversion.
+    /// The conversion of the column's values.
     pub conversion: Arc<Conversion>,
 }
 
-/// A source with converted columns; see the module's description.
+/// A source that converts some columns of another source.
 pub struct Converting {
     source: Box<dyn Counted>,
     columns: Arc<[ConvertedColumn]>,

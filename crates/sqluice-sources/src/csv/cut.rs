@@ -41,7 +41,7 @@ pub(super) struct Cut {
     pub(super) records: u64,
 }
 
-/// The cutter of the input: see the module's description.
+/// Cuts the input into parts of whole records, and counts the records.
 pub(super) struct Cutter {
     text: Text,
     dialect: Dialect,

@@ -159,7 +159,7 @@ pub(super) struct Marks {
 }
 
 /// Returns the control character that an escape and the character `escaped` mean, if the escape works outside of quotes; `None` if the
-/// character stands for itself. MySQL writes `\0` and `\Z`, PostgreSQL the others.
+/// character stands for itself. MySQL writes `\0` and `\Z`, PostgreSQL writes the other ones.
 pub(super) fn meaning(escaped: u8) -> Option<u8> {
     match escaped {
         b't' => Some(b'\t'),
@@ -181,12 +181,12 @@ impl Marks {
         self.escape == NO_BYTE && self.comment.is_none() && !self.only_crlf
     }
 
-    /// Returns the quote as a needle, or a line end, which is a needle anyway, if there is no quote.
+    /// Returns the byte to search for to find quotes: the quote, or LF, for which parsers search anyway, if there is no quote.
     pub(super) fn quote_needle(&self) -> u8 {
         if self.quote == NO_BYTE { b'\n' } else { self.quote }
     }
 
-    /// Returns the escape as a needle, or a line end if there is no escape.
+    /// Returns the byte to search for to find escapes: the escape, or LF, for which parsers search anyway, if there is no escape.
     pub(super) fn escape_needle(&self) -> u8 {
         if self.escape == NO_BYTE { b'\n' } else { self.escape }
     }

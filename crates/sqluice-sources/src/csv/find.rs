@@ -27,7 +27,7 @@ pub(super) struct Finder<'a, const N: usize> {
     masks: [Masks; BLOCKS],
     read: usize,
     made: usize,
-    /// The start of the block after those of `masks`.
+    /// The start of the first block that has no mask in `masks` yet.
     next: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The entry point of the fuzz target: the two parsers must agree on any bytes.
+//! The function that the fuzz target of the CSV reader calls: the fast and the slow parser must agree on any bytes.
 
 use super::twins::{Setup, Taste, fast, slow};
 use super::{CsvOptions, Dialect};

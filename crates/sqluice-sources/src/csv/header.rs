@@ -9,7 +9,7 @@ use crate::text::Position;
 /// A field whose name in the header could not be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renamed {
-    /// The field, counted from 0.
+    /// The index of the field in the header, counted from 0.
     pub index: usize,
     /// The name in the header.
     pub from: String,

@@ -37,8 +37,8 @@ impl NullTokens {
         self.pads.then_some(if empty_is_null { Span::default() } else { end })
     }
 
-    /// Returns `true` if a field is NULL, and then sets the bits of the rows whose field is not NULL. The first `raw_bytes` of `data` are
-    /// input; unescaped text, which is never NULL, follows.
+    /// Returns `true` if at least one field of a column is NULL. Then also sets the bits in `validity` of the rows whose field is not NULL.
+    /// The first `raw_bytes` of `data` are input; unescaped text, which is never NULL, follows.
     pub(super) fn mark_present(
         &self,
         data: &[u8],

@@ -6,10 +6,10 @@
 //!  quoted   ...###.##.......##      set behind an odd number of quotes; a doubled quote closes and opens again
 //! ```
 //!
-//! This rule is wrong behind a quote in the middle of an unquoted field, such as the last quote above, which is text. So the byte before
-//! each opening quote is tested: a delimiter, a line end or the first quote of a doubled quote may stand there. A block with any other
-//! byte there is processed hit by hit (a hit is a byte with a special meaning). So are dialects with escapes or comments, and blocks with
-//! few hits, because that is faster.
+//! The rule of the last line is wrong behind a quote in the middle of an unquoted field: such a quote, like the last one above, is text. So
+//! the byte before each opening quote is tested: it must be a delimiter, a line end or the first quote of a doubled quote. A block in which
+//! it is another byte is processed hit by hit (a hit is a byte with a special meaning). Blocks with few hits are also processed hit by hit,
+//! because this is faster, and so are all blocks of dialects with escapes or comments.
 //!
 //! With a wide delimiter, the byte before a quote is not enough: in `|||"`, the first two bytes are the delimiter `||`, and the third byte
 //! begins a field, so the quote is text. Therefore a separate loop follows the fields, hit by hit.

@@ -1,4 +1,4 @@
-//! Finds the end of statements that contain other statements, whose semicolons do not end them.
+//! Finds the end of a statement that contains other statements: the semicolon of an inner statement does not end the outer one.
 //!
 //! ```text
 //!  SQLite      CREATE [TEMP] TRIGGER ... BEGIN UPDATE ...; END;       ends at the semicolon after `; END`

@@ -119,7 +119,7 @@ impl DumpFile {
         self.fill(offset, &mut to[at..])
     }
 
-    /// Like [`DumpFile::read`], but replaces the content of `to`. Its old bytes are overwritten without being zeroed first.
+    /// Reads like [`DumpFile::read`], but replaces the content of `to`. The old bytes in `to` are overwritten without being zeroed first.
     ///
     /// # Errors
     /// As [`DumpFile::read`].

@@ -7,7 +7,7 @@ use super::lex::{Dialect, Look, Rules, is_word, look};
 pub struct Header {
     /// The schema or database that the statement names.
     pub schema: Option<String>,
-    /// The table.
+    /// The name of the table that gets the rows.
     pub table: String,
     /// The columns that the statement names; `None` for all columns.
     pub columns: Option<Vec<String>>,

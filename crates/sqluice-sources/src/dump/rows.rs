@@ -5,7 +5,7 @@
 //!  pieces of INSERT INTO t(b, a) VALUES ...
 //! ```
 //!
-//! Text that is not UTF-8 is stored unchanged if the dump is one of SQLite: SQLite itself would store it so.
+//! Text that is not UTF-8 is stored unchanged if the dump was written for SQLite, because SQLite itself would store such text unchanged.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,8 +56,8 @@ pub struct Shape {
 pub struct TableRows {
     /// The pieces of the dump with rows of the table, in the order of the dump, each with the description of its rows.
     pub pieces: Vec<(Piece, Arc<Shape>)>,
-    /// For rows that a server sends: the tables of the server whose rows are stored in this table, each by its number and with the
-    /// description of its rows. A partition is a table of the server.
+    /// For rows that a server sends: the tables of the server whose rows are stored in this table, such as its partitions. Each is given by
+    /// its position in the list of the server's tables, and with the description of its rows.
     pub sent: Vec<(usize, Arc<Shape>)>,
 }
 
@@ -72,7 +72,7 @@ impl TableRows {
         self.pieces.iter().map(|(piece, _)| piece.end - piece.start).sum()
     }
 
-    /// Returns the offset in the dump of a row, by its number from 0. For messages.
+    /// Returns the offset of a row in the dump, for messages. `row` is the number of the row among all rows of the table, counted from 0.
     pub fn offset_of(&self, file: &DumpFile, row: u64) -> Option<u64> {
         let mut first = 0;
         for (piece, shape) in &self.pieces {

@@ -76,7 +76,7 @@ pub struct RowsOfItem {
     pub copy: bool,
     /// The rules for reading the rows.
     pub rules: Rules,
-    /// For rows that a server sends: the number of their table. They have no pieces.
+    /// For rows that a server sends, which have no pieces: the position of their table in the argument of [`Splitter::split_before`].
     pub sent: Option<usize>,
 }
 
@@ -110,7 +110,8 @@ pub struct Splitter<'f> {
     script: Script,
     sql_mode: SqlMode,
     headers: HashMap<Vec<u8>, usize>,
-    /// The text of the last beginning of an INSERT statement, and its index. The next statement often has the same beginning.
+    /// The text of the last beginning of an INSERT statement, and its index in [`Script::headers`]. The next statement often has the same
+    /// beginning.
     last: Option<(Vec<u8>, usize)>,
 }
 
@@ -178,7 +179,7 @@ impl<'f> Splitter<'f> {
         Ok(self.script)
     }
 
-    /// Adds the rows of the table with this number, which a server sends.
+    /// Adds the rows of a table that a server sends. `number` is the position of the table in the argument of [`Splitter::split_before`].
     fn sent(&mut self, number: usize, beginning: &str) -> Result<()> {
         let Begins::Rows(header, _) = begins(beginning.as_bytes(), 0, self.rules, true) else {
             return Err(Error::input(format!(
@@ -467,7 +468,8 @@ impl<'f> Splitter<'f> {
         Ok(true)
     }
 
-    /// Reads the beginning of a statement with rows. Returns its index, and `true` for COPY. Returns `None` for any other statement.
+    /// Reads the beginning of a statement with rows. Returns the index of the beginning in [`Script::headers`], and `true` for COPY.
+    /// Returns `None` for any other statement.
     fn header(&mut self) -> Result<Option<(usize, bool)>> {
         let (header, to) = loop {
             match begins(&self.window, self.at, self.rules, self.is_whole()) {
@@ -491,7 +493,8 @@ impl<'f> Splitter<'f> {
         Ok(Some((number, copy)))
     }
 
-    /// Moves past the beginning of a statement if its bytes equal the previous beginning, whose index is `header`. Returns `true` if so.
+    /// Moves past the beginning of a statement if its bytes equal the previous beginning, whose index in [`Script::headers`] is `header`.
+    /// Returns `true` if so.
     fn begins_the_same(&mut self, header: usize) -> Result<bool> {
         let Some((bytes, number)) = self.last.take() else { return Ok(false) };
         self.fill(bytes.len())?;

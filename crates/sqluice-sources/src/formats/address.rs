@@ -12,8 +12,8 @@ pub(super) const ROWS_MAX: u32 = 1 << 20;
 /// The maximum number of columns of a sheet.
 pub(super) const COLUMNS_MAX: u32 = 1 << 14;
 
-/// Parses an address, such as `C17`, `$C$17`, `C` or `17`. Returns the column and the row, counted from 1, with `None` for the one that is
-/// missing; or `None` for any other text.
+/// Parses an address, such as `C17`, `$C$17`, `C` or `17`. Returns the column and the row, counted from 1; a missing column or row is
+/// `None`. Returns `None` for any other text.
 pub(super) fn parts(text: &[u8]) -> Option<(Option<u32>, Option<u32>)> {
     let text = text.strip_prefix(b"$").unwrap_or(text);
     let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -146,7 +146,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_cell_address_within_a_sheet_or_none(text in "[$]?[A-Za-z]{0,6}[$]?[0-9]{0,12}:?") {
+        fn any_text_is_read_as_a_cell_within_a_sheet_or_refused(text in "[$]?[A-Za-z]{0,6}[$]?[0-9]{0,12}:?") {
             if let Some((column, row)) = cell(text.as_bytes()) {
                 prop_assert!((1..=COLUMNS_MAX).contains(&column) && (1..=ROWS_MAX).contains(&row));
             }

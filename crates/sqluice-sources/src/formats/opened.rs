@@ -52,9 +52,9 @@ pub struct OpenRequest<'a> {
     pub threads: usize,
     /// A function that returns the folder for temporary files.
     pub temp_folder: &'a (dyn Fn() -> Result<PathBuf> + Sync),
-    /// A function that opens the database at `path`.
+    /// A function that opens the database at [`OpenRequest::path`].
     pub open_database: &'a (dyn Fn() -> Result<Snapshot> + Sync),
-    /// A function that opens the input at `path` again, for another table of the file.
+    /// A function that opens the input at [`OpenRequest::path`] again, for another table of the file.
     pub open_again: &'a (dyn Fn() -> Result<InputFile> + Sync),
     /// The flag that cancels the run.
     pub cancel: &'a sqluice_core::progress::Cancel,

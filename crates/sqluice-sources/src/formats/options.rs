@@ -55,7 +55,8 @@ pub struct FormatOptions {
     pub strict_quotes: bool,
     /// The path of the array of records in a JSON document that is one object; `None`: the document is an array or a sequence of objects.
     pub records: Option<RecordsPath>,
-    /// `true` if `NaN` in JSON is NULL, `Infinity` is a float, and half of a surrogate pair is U+FFFD. By default, a record with one is bad.
+    /// `true` if `NaN` in JSON is NULL, `Infinity` is a float, and half of a surrogate pair is U+FFFD. By default, a record with
+    /// one of these values is bad.
     pub lenient_json: bool,
     /// The sheets of a workbook to load, by their names or, if no sheet has the name, by their numbers, counted from 1; if empty, all sheets
     /// that are not hidden.
@@ -75,7 +76,7 @@ setters! { FormatOptions:
     delimiter(delimiter: impl Into<Delimiter>) = Some(delimiter.into());
     /// Sets the quote around fields; `None`: fields are never quoted.
     quote(quote: impl Into<Option<u8>>) = Some(quote.into());
-    /// Sets the character that escapes the next one within quotes, and anywhere in files without quotes; `None`: no character does.
+    /// Sets the character that escapes the next character within quotes, and anywhere in files without quotes; `None`: no escapes.
     escape(escape: impl Into<Option<u8>>) = Some(escape.into());
     /// Sets the character that starts a comment line; `None`: no line is a comment.
     comment(comment: impl Into<Option<u8>>) = Some(comment.into());
@@ -95,7 +96,7 @@ setters! { FormatOptions:
     empty_as_text(empty_as_text: bool) = empty_as_text;
     /// Fills fields that are missing at the end of a record with NULL.
     pad(pad: bool) = pad;
-    /// Treats a quote inside an unquoted field as an error of its row.
+    /// Treats a quote inside an unquoted field, and a quoted field whose lines could be rows, as an error of the row.
     strict_quotes(strict: bool) = strict;
     /// Sets the path of the array of records in a JSON document that is one object.
     records(path: impl Into<Option<RecordsPath>>) = path.into();
@@ -105,7 +106,7 @@ setters! { FormatOptions:
     sheets(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Sets the cells of a sheet that are loaded.
     range(range: impl Into<Option<CellRange>>) = range.into();
-    /// Reads formulas whose value is not stored as NULL.
+    /// Reads a formula as NULL if the file does not store its value.
     formulas_are_null(are_null: bool) = are_null;
     /// Sets the encoding, instead of UTF-8 or the encoding that the byte order mark names.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();

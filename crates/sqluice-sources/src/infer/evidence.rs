@@ -29,8 +29,8 @@
 //! * SQLite stores no sign of a zero, so `-0.0` is text.
 //!
 //! If the source distinguishes numbers from text, as JSON does, a number is a number however it is written: integers are INTEGER; floats
-//! are REAL, and so are integers up to 2^53 beside them, which floats hold. A text makes the column TEXT, whatever its content. So does a
-//! number that neither type holds, which such a source gives as text.
+//! are REAL, and so are integers up to 2^53 beside them, which floats hold. A text makes the column TEXT, whatever its content. A number
+//! that neither type holds also makes the column TEXT: the source gives such a number as text.
 //!
 //! The evidence of some values is a point of a lattice, the least point that holds each value: flags are joined by or, the sets of possible
 //! printers and styles by and, the extremes of lengths by min and max.
@@ -115,7 +115,7 @@ impl Inferred {
     }
 }
 
-/// The evidence of the values so far; see the module's description.
+/// The evidence that the values of a column so far give about its type; see the module's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evidence {
     flags: u16,
@@ -145,7 +145,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    /// The lengths of no value.
+    /// The value of `Lengths` before any value is added.
     const NONE: Lengths = Lengths { min: u16::MAX, max: 0 };
     const ALL: Lengths = Lengths { min: 0, max: u16::MAX };
 
@@ -169,7 +169,7 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// The evidence of no value.
+    /// The evidence before any value is added.
     const NONE: Evidence = Evidence {
         flags: 0,
         printers: Printers::ALL,
@@ -201,7 +201,7 @@ impl Evidence {
     /// The evidence of a float in a source that distinguishes numbers from text.
     const TYPED_REAL: Evidence = Evidence { flags: TYPED | NOT_INTEGER | WITH_POINT, ..Evidence::NONE };
 
-    /// Returns the evidence of no value.
+    /// Creates the evidence of a column to which no value has been added yet.
     pub fn new() -> Evidence {
         Evidence::NONE
     }
@@ -276,12 +276,13 @@ impl Evidence {
         self.flags & (POINT_ZERO | EXPONENT_POINT_ZERO) != 0
     }
 
-    /// Returns `true` if the values are integers, and no float holds one of them.
+    /// Returns `true` if the values are integers, and at least one of them is an integer that no float holds.
     pub(super) fn has_unheld(&self) -> bool {
         self.conclude() == Inferred::Integer && !self.printers.has(Printer::Shortest)
     }
 
-    /// Returns `true` if no value has a point, and some values need one to be taken for floats.
+    /// Returns `true` if the numbers may be codes: no value has a point, and either no value has an exponent, or an exponent does not have
+    /// the form that printers write (for example `1e4`, as they write `10000`).
     fn may_be_codes(&self) -> bool {
         let has = |exponent| exponent != u16::MAX;
         self.flags & WITH_POINT == 0

@@ -29,8 +29,8 @@ use crate::convert::{Reading, Readings};
 /// the number of plain numbers, and the number of dates and of numbers in another notation together.
 const OTHERS_MIN: u64 = 16;
 
-/// The limit for a part of a loaded file, which is used as [`OTHERS_MIN`] is. The values of the rest of this part are not counted, those of
-/// other parts are.
+/// The limit for a part of a loaded file, which is used like [`OTHERS_MIN`]. If a column is given up, the remaining values of this part are
+/// not counted, but the values of other parts are.
 const OTHERS_MIN_OF_PART: u64 = 4096;
 
 /// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.
@@ -121,9 +121,9 @@ impl Currency {
 /// A value that is kept, with its position: the number of its part, and its row in the part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The part of the source, counted from 0.
+    /// The number of the source's part with the value, counted from 0.
     pub part: u64,
-    /// The row of the part, counted from 0. Bad rows count.
+    /// The number of the row in the part, counted from 0. Bad rows count.
     pub row: u64,
     /// The text of the value; a long one is cut off.
     pub value: String,
@@ -159,14 +159,14 @@ impl First {
     const COUNT: usize = First::Code as usize + 1;
 }
 
-/// The kinds of the values of a column; see the module's description.
+/// The number of values of each kind in a column, and the first value of each kind; see the module's description.
 #[derive(Clone, Debug, Default)]
 pub struct Kinds {
     /// The number of values that SQLite takes for numbers.
     pub numbers: u64,
     /// The number of dates.
     pub dates: u64,
-    /// The number of values that are of none of the other kinds.
+    /// The number of values that are neither numbers in any notation, nor dates, nor NULL markers.
     pub others: u64,
     /// The number of values that are numbers in another notation.
     pub noted: u64,
@@ -582,8 +582,8 @@ impl Kinds {
         shown
     }
 
-    /// Returns the first number that a numeric type would print differently, such as `.5` or `007`. If the user declares a numeric type, it
-    /// is the first that begins with a zero or a plus (`007`, `+49`): to change other numbers is the purpose of such a type.
+    /// Returns the first number that a numeric type would print differently, such as `.5` or `007`. If the user declares a numeric type,
+    /// returns the first number that begins with a zero or a plus (`007`, `+49`): to change other numbers is the purpose of such a type.
     pub fn changed(&self, is_number_type: bool) -> Option<&Found> {
         self.first(if is_number_type { First::Code } else { First::Changed })
     }
@@ -618,7 +618,7 @@ impl Found {
     }
 }
 
-/// Returns the form of a number.
+/// Returns the form of a number, such as [`First::Bare`]. `alone` is the evidence of this number alone.
 fn form(alone: &Evidence) -> First {
     match () {
         () if !alone.reads_back() => First::Odd,

@@ -1,4 +1,4 @@
-//! Printers: the rules by which programs print floats, and their forms of exponents.
+//! Printers: the rules by which programs print floats, and the forms in which they write exponents.
 
 /// The rule by which a printer chooses the digits of a float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +79,9 @@ impl Notation {
 pub(super) struct Style {
     /// `true` for `E`, `false` for `e`.
     pub(super) capital: bool,
-    /// `true` if a plus is written.
+    /// `true` if a plus is written before an exponent that is not negative.
     pub(super) plus: bool,
-    /// The least number of digits, 1 to 3.
+    /// The least number of digits of the exponent, 1 to 3.
     pub(super) width: usize,
 }
 
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sets_of_float_styles_have_the_styles_that_their_names_say() {
+    fn the_constants_of_float_styles_have_the_styles_that_they_name() {
         assert_eq!(Styles::all_with(|_| true), Styles::ALL);
         assert_eq!(Styles::all_with(|style| style.plus), Styles::PLUS);
         assert_eq!(Styles::all_with(|style| !style.capital && style.plus && style.width == 2), Styles::C);

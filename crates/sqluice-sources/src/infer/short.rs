@@ -8,7 +8,7 @@ use super::printers::Notation;
 /// The digits of 2^53, up to which floats hold all integers, in the form of [`Padded`], the first digit in the highest byte.
 const HELD_MAX_DIGITS: u128 = 0x0900_0007_0109_0902_0504_0704_0009_0902;
 
-/// The evidence of some short values.
+/// The evidence of the short values of a column, which are read 16 bytes at once.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Seen {
     /// `true` if a value is not a number.

@@ -7,8 +7,8 @@
 //!              empty blocks
 //! ```
 //!
-//! The thread ends with its input, or when it notices that the [`Ahead`] was dropped. If it waits for an empty block, it notices at once. If
-//! it reads from a silent pipe, it stays there until the pipe has bytes or ends; no other thread waits for it.
+//! The thread ends with its input, or when it notices that the [`Ahead`] was dropped. While it waits for an empty block, it notices this at
+//! once. While it reads from a silent pipe, it notices this only when the pipe has bytes or ends. No other thread waits for this.
 
 use std::io::{self, Read};
 use std::thread;

@@ -9,7 +9,7 @@
 //! | a pipe that was spooled | many times, from an unnamed temporary file |
 //! | a member of an archive | many times, by several readers at the same time |
 //!
-//! Spooling copies the bytes before they are decompressed: there are fewer of them, and they are the bytes that progress counts.
+//! Spooling copies the bytes of an input before they are decompressed: compressed bytes are fewer, and progress counts them.
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Seek, Write};

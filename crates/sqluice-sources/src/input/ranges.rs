@@ -233,7 +233,8 @@ impl State {
         Some(start..(start + BLOCK_BYTES).min(range.end))
     }
 
-    /// Returns those of `block` and the next `AHEAD` blocks that are neither fetched nor being fetched, and marks them as being fetched.
+    /// Returns the blocks that are neither fetched nor being fetched among `block` and the next `AHEAD` blocks, and marks them as being
+    /// fetched.
     fn missing(&mut self, block: &Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Vec::new();
         let mut next = Some(block.clone());

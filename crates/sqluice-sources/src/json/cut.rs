@@ -45,7 +45,7 @@ pub(super) struct Cut {
     pub(super) too_long: bool,
 }
 
-/// The cutter of parts; see the module's description.
+/// Cuts the input into parts of whole records, and counts the records.
 pub(super) struct Cutter {
     text: Text,
     layout: Layout,

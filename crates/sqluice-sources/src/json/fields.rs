@@ -28,8 +28,9 @@ pub(super) struct Fields {
 struct Known {
     /// The key in its most common form: with its quotes and colon.
     written: Vec<u8>,
-    /// The first bytes of `written`, and the mask of their bits in a word.
+    /// The first 16 bytes of `written`, or all if there are fewer, as a little-endian word.
     start: u128,
+    /// The bits that these bytes have in the word.
     mask: u128,
     target: Target,
 }

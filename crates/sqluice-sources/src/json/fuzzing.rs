@@ -1,4 +1,4 @@
-//! The functions that the fuzz targets call: readers that must agree on any bytes.
+//! The function that the fuzz target of the JSON reader calls: this reader and serde_json must agree on any bytes.
 
 use super::Layout;
 use super::twins::{expected, options, read, taken_rows};

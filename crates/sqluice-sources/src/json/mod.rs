@@ -178,7 +178,7 @@ impl JsonOptions {
 /// The source of a column's values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonColumn {
-    /// The key by its index, or a constant.
+    /// The index of the key in the `keys` of [`JsonSource::new`], or a constant.
     pub from: ColumnFrom,
     /// `true` if numbers, `true` and `false` are given as they are written: the column has TEXT affinity.
     pub as_text: bool,

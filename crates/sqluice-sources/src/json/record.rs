@@ -18,12 +18,13 @@ use super::number::Number;
 use super::text::string_end;
 use crate::csv::FIELD_BYTES_MAX;
 
-/// A tag is the kind of a value; 0 is NULL. The tags of a column, joined by or, show the kinds in the column.
+/// The tag of an integer. A tag is the kind of a value; 0 is NULL. The tags of a column, joined by or, show the kinds in the column.
 pub(super) const INT: u8 = 1;
+/// The tag of a float.
 pub(super) const REAL: u8 = 2;
-/// A text that stands in the data as it is.
+/// The tag of a text that stands in the data as it is.
 pub(super) const TEXT: u8 = 4;
-/// A text that has escapes in the data.
+/// The tag of a text that has escapes in the data.
 pub(super) const ESCAPED: u8 = 8;
 
 /// The largest number of bytes of a batch's values.

@@ -1,4 +1,4 @@
-//! Parses the headers of pages.
+//! Parses the headers of the pages of Parquet files.
 
 use parquet::basic::Encoding;
 use parquet::errors::ParquetError;
@@ -23,9 +23,11 @@ pub(super) struct Header {
     pub(super) sorted: bool,
 }
 
-/// The codes of the page types.
+/// The code of data pages.
 pub(super) const DATA: i64 = 0;
+/// The code of dictionary pages.
 pub(super) const DICTIONARY: i64 = 2;
+/// The code of data pages of version 2.
 pub(super) const DATA_V2: i64 = 3;
 
 impl Header {

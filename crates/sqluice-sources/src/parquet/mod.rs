@@ -5,8 +5,8 @@
 //!  parts  | rows 0..100000  | rows 100000..200000 | rows 200000..290000        | ...
 //! ```
 //!
-//! A part is some of the rows of a row group, because whole groups are too large for the queue between the workers and the writer. A worker
-//! skips the pages before its rows, of which it reads only the headers.
+//! A part is some of the rows of a row group, because whole groups are too large for the queue between the workers and the writer. Of the
+//! pages before its rows, a worker reads only the headers.
 
 mod columns;
 mod header;
@@ -48,8 +48,9 @@ const PART_ROWS: u64 = 128 << 10;
 /// The approximate maximum size of a part before compression.
 const PART_BYTES: u64 = 32 << 20;
 
-/// The maximum number of rows that are decoded at once, and the approximate maximum of their bytes, by the sizes that the file declares.
+/// The maximum number of rows that are decoded at once.
 const BATCH_ROWS: u64 = 4096;
+/// The approximate maximum number of bytes of the rows that are decoded at once, by the sizes that the file declares.
 const BATCH_BYTES: u64 = 8 << 20;
 
 /// The maximum number of rows that are decoded at once if texts are read as blobs: then the memory for other blobs is multiplied.
@@ -262,8 +263,9 @@ struct Shared {
 /// A source of the rows of a Parquet file.
 pub struct ParquetSource {
     shared: Arc<Shared>,
-    /// The index of the current row group, and the number of its rows that are already in parts.
+    /// The index of the current row group.
     group: usize,
+    /// The number of rows of the current row group that are already in parts.
     row: u64,
     rows_done: u64,
     numbers: Range<u64>,

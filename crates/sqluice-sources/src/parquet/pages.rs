@@ -32,8 +32,9 @@ use crate::arrow::MemoryBound;
 
 type Result<T> = std::result::Result<T, ParquetError>;
 
-/// The size that most headers fit into, and the maximum size of a header.
+/// The number of bytes that are read first for a page's header: most headers are smaller.
 const HEADER_BYTES: u64 = 1 << 10;
+/// The maximum size of a page's header in bytes.
 const HEADER_BYTES_MAX: u64 = 16 << 20;
 
 /// The number of bytes by which a chunk may exceed its declared size: old writers did not count the header of the dictionary.
@@ -44,9 +45,11 @@ pub(super) struct PageMemory {
     memory: MemoryBound,
     /// The number of rows that are decoded at once.
     batch_rows: u64,
-    /// The bytes of dictionaries, which are kept; of the last page of each column; and of all pages since the batch began.
+    /// The bytes of dictionaries, which are kept.
     dictionaries: AtomicU64,
+    /// The bytes of the last page of each column, summed up.
     last: AtomicU64,
+    /// The bytes of all pages since the batch began.
     batch: AtomicU64,
     /// The error of a page that was refused for its size. The Parquet crate passes on only the text of an error.
     refused: Mutex<Option<Error>>,
@@ -147,8 +150,9 @@ impl PageIterator for Chunks {}
 
 struct Pages {
     file: FilePart,
-    /// The offset of the next read, and the end of the chunk.
+    /// The offset of the next read in the file.
     at: u64,
+    /// The offset in the file at which the column chunk ends.
     end: u64,
     /// The number of values in pages that are not read yet.
     values_left: i64,

@@ -74,11 +74,13 @@ struct Lengths<'a> {
     /// The number of lengths in each miniblock.
     miniblock: u64,
     miniblocks: usize,
-    /// The minimum difference of the current block, and the bit widths of its remaining miniblocks.
+    /// The minimum difference of the current block.
     least: i32,
+    /// The bit widths of the remaining miniblocks of the current block.
     widths: &'a [u8],
-    /// The bits of the current miniblock, and the number of its lengths that are not read yet.
+    /// The bits of the current miniblock.
     bits: Bits<'a>,
+    /// The number of lengths of the current miniblock that are not read yet.
     in_miniblock: u64,
 }
 

@@ -10,9 +10,11 @@ use super::thrift::{INTS, STRUCT, Thrift, Wanted};
 /// The magic bytes of a Parquet file whose footer is encrypted.
 const ENCRYPTED_PARQUET: &[u8] = b"PARE";
 
-/// The highest known codes of converted types, physical types and compression codecs.
+/// The highest known code of a converted type.
 const CONVERTED_TYPE_MAX: i64 = 21;
+/// The highest known code of a physical type.
 const PHYSICAL_TYPE_MAX: i64 = 7;
+/// The highest known code of a compression codec.
 const CODEC_MAX: i64 = 7;
 
 /// The maximum size of a footer that is searched for unsupported features.

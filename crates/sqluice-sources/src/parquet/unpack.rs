@@ -1,4 +1,4 @@
-//! Decompresses pages, up to the size in the page's header.
+//! Decompresses pages of Parquet files, each up to the size that its header declares.
 
 use std::io::Read;
 

@@ -7,8 +7,8 @@
 //!
 //! Invariant: the rows are those of `tpchgen`, in the same order, for any number of parts.
 //!
-//! All comments are parts of one text of 300 MiB. This text is generated when the first rows are, and stays in memory, because batches
-//! refer to it.
+//! All comments are parts of one text of 300 MiB. This text is generated before the first rows, and stays in memory, because batches refer
+//! to it.
 
 mod columns;
 mod tables;

@@ -1,4 +1,4 @@
-//! Defines the tables: their numbers of rows and their columns.
+//! Defines the tables of TPC-H: their numbers of rows and their columns.
 
 use sqluice_core::batch::ROWS_MAX;
 use sqluice_core::error::Result;
@@ -59,7 +59,7 @@ impl Table {
         }
     }
 
-    /// Returns the average number of rows in a unit.
+    /// Returns the average number of rows in a unit of [`Table::units`].
     pub(super) fn rows_per_unit(self) -> u64 {
         match self {
             Table::PartSupp | Table::LineItem => 4,

@@ -64,8 +64,9 @@ pub struct TextPiece {
     pub input_bytes: u64,
 }
 
-/// The kinds of a column's values, as bits.
+/// The bit of a column that has numbers.
 const NUMBER: u8 = 1;
+/// The bit of a column that has text.
 const TEXT: u8 = 2;
 
 impl TextEncoder {

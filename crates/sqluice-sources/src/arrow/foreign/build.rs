@@ -30,7 +30,7 @@ pub(super) struct Dictionaries {
 struct Known {
     identity: Vec<usize>,
     values: ArrayRef,
-    /// The owner of the memory. It is kept so that no other dictionary gets the same addresses.
+    /// The owner of the dictionary's memory, which stays allocated so that no other dictionary gets the same addresses.
     _owner: Arc<FFI_ArrowArray>,
 }
 

@@ -58,7 +58,7 @@ const DELIMITERS: [(&str, f64); 12] = [
     ("whitespace", 0.5),
 ];
 
-/// The number of bytes at the start of a sample that are sniffed first. The rest is read only if they have too few records.
+/// The number of bytes at the start of a sample that are sniffed first. If these bytes have too few records, the whole sample is sniffed.
 const READ_BYTES: usize = 64 << 10;
 
 /// The largest number of lines at the start of a sample that are sniffed first.
@@ -74,7 +74,7 @@ const LOST_LINE: f64 = 8.0;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Given<'a> {
-    /// The delimiter.
+    /// The delimiter; `None` if unknown.
     pub delimiter: Option<Delimiter>,
     /// The quote; `Some(None)`: no quote.
     pub quote: Option<Option<u8>>,
@@ -86,7 +86,7 @@ pub struct Given<'a> {
     pub header: Option<bool>,
     /// The number of lines before the first record, whatever they contain.
     pub skip_lines: Option<usize>,
-    /// The end of a record.
+    /// The end of a record; `None` if unknown.
     pub line_end: Option<LineEnd>,
     /// `true` if records with fewer fields than others are not odd.
     pub pad: bool,

@@ -39,7 +39,7 @@ const WEIGHED_MAX: usize = 60;
 #[derive(Debug)]
 pub(super) struct Reading<'s> {
     pub(super) dialect: Dialect,
-    /// The complete records.
+    /// The records of the sample, without a record that the end of the sample cuts off.
     pub(super) rows: Vec<Row<'s>>,
     /// The number of fields of most records that have several fields; 1 if no record has several.
     pub(super) width: usize,
@@ -94,8 +94,8 @@ impl<'s> Reading<'s> {
         reading
     }
 
-    /// Returns the width of most records that have several fields, or the larger width if two are equally frequent; 1 if no record has
-    /// several fields.
+    /// Returns the most frequent number of fields among the records with several fields, or the larger number if two are equally frequent.
+    /// Returns 1 if no record has several fields.
     fn usual_width(&self) -> usize {
         let of_several = |row: &&Row<'_>| row.fields.len() >= 2;
         // Comments may outnumber the records.

@@ -178,7 +178,7 @@ impl Sniffed {
         notes
     }
 
-    /// Returns the message and the hint of the error that ends the load, if the delimiter is unclear or records are no lines.
+    /// Returns the message and the hint of the error that ends the load, if the delimiter is unclear or records do not end with line ends.
     pub fn refusal(&self) -> Option<(Message, Message)> {
         if self.record_separators {
             let hint = "make lines of them, and load that: tr '\\n\\036' ' \\n' < FILE > LINES.csv";

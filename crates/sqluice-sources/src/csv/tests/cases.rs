@@ -604,7 +604,7 @@ fn a_constant_that_the_sink_refuses_is_reported_with_the_place_of_its_record() {
 }
 
 #[test]
-fn a_refusal_without_a_row_gets_no_place() {
+fn an_error_of_the_sink_that_names_no_row_gets_no_place() {
     let mut source = source(b"a\n1\n", CsvOptions::default(), vec![ColumnFrom::Field(0)]);
     let mut part = source.next_part().unwrap().unwrap();
     let error = part.decode(&mut |_: &Batch<'_>| Err(Error::interrupted().into())).unwrap_err();

@@ -731,7 +731,7 @@ fn in_the_decision_about_a_header_numbers_and_dates_outvote_codes() {
 }
 
 #[test]
-fn the_first_of_records_that_are_all_text_is_a_header_with_a_note() {
+fn if_all_records_are_text_the_first_is_a_header_with_a_note() {
     for file in
         ["color,fruit\nred,apple\ngreen,pear\n", "red,apple\ngreen,pear\nblue,red\n", "name\nann\nbob\n"]
     {

@@ -1,4 +1,4 @@
-//! Translates DEFAULT clauses to SQL of SQLite.
+//! Translates DEFAULT clauses of MySQL and PostgreSQL to SQL of SQLite.
 
 use sqlparser::ast::{Expr, FunctionArguments, UnaryOperator as Unary, Value};
 use sqlparser::tokenizer::Token;

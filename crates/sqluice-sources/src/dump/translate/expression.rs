@@ -22,7 +22,7 @@ pub(super) fn translate(tokens: &[Token], scope: &Scope<'_>) -> Result<String, W
     translate_computed(tokens, scope).map(|(sql, _)| sql)
 }
 
-/// Translates the expression of a generated column. Returns `true` with it if the source computes with decimals, but SQLite with floats.
+/// Translates the expression of a generated column. Also returns `true` if the source computes with decimals, but SQLite with floats.
 pub(super) fn translate_computed(tokens: &[Token], scope: &Scope<'_>) -> Result<(String, bool), Why> {
     let translated = Translation { scope, depth: 0 }.piece(&parse(tokens, scope.dialect)?)?;
     let Piece { sql, inexact, .. } = usable(translated)?;

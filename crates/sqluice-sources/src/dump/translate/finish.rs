@@ -515,7 +515,7 @@ fn is_characters(name: &str) -> bool {
     name.contains("char") || name.contains("text") || name == "enum" || name == "set"
 }
 
-/// Returns, for each table, the index of the table that stores its rows: for a partition, its parent.
+/// Returns, for each table, the index in `tables` of the table that stores its rows: for a partition, its parent.
 fn roots(tables: &[Table], places: &HashMap<Name, usize>) -> Vec<usize> {
     let mut roots: Vec<Option<usize>> = vec![None; tables.len()];
     for start in 0..tables.len() {

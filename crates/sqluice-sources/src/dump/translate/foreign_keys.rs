@@ -1,4 +1,4 @@
-//! Translates foreign keys to SQL of SQLite.
+//! Translates foreign keys of MySQL and PostgreSQL to SQL of SQLite.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Translates function calls to SQL of SQLite.
+//! Translates function calls of MySQL and PostgreSQL to SQL of SQLite.
 
 use sqlparser::ast::Expr;
 

@@ -16,7 +16,8 @@
 //! * `new_table`, `foreign_keys`, `finish`: the translated tables as SQL
 //!
 //! * Invariant: a statement that may change rows or tables, and can't be parsed, is an error.
-//! * Invariant: a constraint never refuses a row that the source accepts. If it means something else in SQLite, it is left out with a note.
+//! * Invariant: a constraint never refuses a row that the source accepts. A constraint with another meaning in SQLite is left out with a
+//!   note.
 //! * Invariant: the time for a statement is proportional to its length, for any number of tables.
 
 mod casts;
@@ -79,7 +80,7 @@ pub struct Translator {
     left_out: Vec<LeftOut>,
     left_out_names: HashSet<(String, String)>,
     notes: Vec<Note>,
-    /// The tables and columns, with their names in SQLite, whose rows have NaN.
+    /// The columns that have NaN in some rows. Each is given by the names of its table and of the column in SQLite.
     with_nan: HashSet<(String, String)>,
 }
 
@@ -103,7 +104,7 @@ pub struct TranslatedTable {
     pub schema: Option<String>,
     /// The name in the dump.
     pub name: String,
-    /// The name of the SQLite table. For a partition, it is the table of its parent.
+    /// The name of the SQLite table that gets the rows. The rows of a partition go to the SQLite table of its parent.
     pub into: String,
     /// The columns in the order of the dump.
     pub columns: Vec<TranslatedColumn>,
@@ -118,7 +119,7 @@ pub struct TranslatedColumn {
     pub name: String,
     /// The name in SQLite; `None` for a generated column that was left out.
     pub into: Option<String>,
-    /// The conversion of its values.
+    /// The conversion of the column's values.
     pub conversion: Conversion,
     /// `true` if the column is generated, so that the dump has no values for it.
     pub generated: bool,
@@ -130,13 +131,13 @@ pub struct TranslatedColumn {
 /// A statement, or a part of a statement, that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The kind, such as `trigger` or `fulltext index`.
+    /// The kind of the left-out object, such as `trigger` or `fulltext index`.
     pub kind: String,
-    /// The name in the dump; empty if it has none.
+    /// The name of the left-out object in the dump; empty if the object has none.
     pub name: String,
     /// The line of the statement.
     pub line: u64,
-    /// The reason in words.
+    /// The reason why the object was left out, in words.
     pub why: &'static str,
 }
 
@@ -167,7 +168,7 @@ impl Translator {
         }
     }
 
-    /// Makes the translation of a column lack NOT NULL, because its rows have NaN, which SQLite stores as NULL. Both names are names in SQLite.
+    /// Leaves out NOT NULL of a column that has NaN in some rows, because SQLite stores NaN as NULL. Both names are names in SQLite.
     pub fn note_nan(&mut self, table: &str, column: &str) {
         self.with_nan.insert((table.to_owned(), column.to_owned()));
     }

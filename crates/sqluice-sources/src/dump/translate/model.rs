@@ -66,7 +66,7 @@ impl Table {
         count(self) < before
     }
 
-    /// Returns the index of a column.
+    /// Returns the index of a column in [`Table::columns`].
     pub(super) fn place(&self, name: &str, dialect: Dialect) -> Option<usize> {
         self.places.get(&dialect.key(name)).copied()
     }
@@ -124,7 +124,7 @@ pub(super) enum Part {
     },
     /// An expression.
     Expression {
-        /// The tokens without the order.
+        /// The tokens of the expression, without ASC or DESC.
         tokens: Vec<Token>,
         /// `true` if the order is descending.
         descending: bool,

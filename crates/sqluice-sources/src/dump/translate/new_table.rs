@@ -43,7 +43,7 @@ pub(super) struct NewTable {
 pub(super) struct Names(HashSet<String>);
 
 impl Names {
-    /// Returns the first of `wished` that is not used yet, or the last of them with a number, and marks it as used.
+    /// Marks a name as used, and returns it: the first name in `wished` that is not used yet, or else the last one with a number.
     pub(super) fn give(&mut self, wished: &[&str]) -> String {
         for name in wished {
             if self.0.insert(name.to_ascii_lowercase()) {

@@ -1,4 +1,4 @@
-//! Parses statements, by their first words.
+//! Parses the statements of a dump, by their first words.
 
 use sqlparser::tokenizer::Token;
 use sqluice_core::error::{Error, Place, Result};

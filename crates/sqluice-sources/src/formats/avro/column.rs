@@ -142,7 +142,7 @@ fn read_bytes<'a>(fixed: Option<usize>, from: &mut Cursor<'a>) -> Result<&'a [u8
     }
 }
 
-/// Returns the offsets as those of an Arrow array, and resets `offsets` for the next array.
+/// Returns the offsets in the form of Arrow, and resets `offsets` for the next array.
 fn taken_offsets(offsets: &mut Vec<i32>) -> OffsetBuffer<i32> {
     OffsetBuffer::new(mem::replace(offsets, vec![0]).into())
 }

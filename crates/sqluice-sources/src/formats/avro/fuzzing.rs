@@ -1,4 +1,4 @@
-//! The function that the fuzz target calls.
+//! The function that the fuzz target of the Avro reader calls.
 
 use super::taken::read;
 

@@ -26,7 +26,7 @@ pub(super) trait Book: Send + Sync {
     /// Returns the sheets, in the order in which programs show them.
     fn sheets(&self) -> &[Sheet];
 
-    /// Opens a reader of a sheet's rows. `sheet` is the index of the sheet.
+    /// Opens a reader of a sheet's rows. `sheet` is the index of the sheet in [`Book::sheets`].
     fn rows(&self, sheet: usize) -> Result<Box<dyn Rows>>;
 
     /// Returns the merged cells whose first row is `row`.

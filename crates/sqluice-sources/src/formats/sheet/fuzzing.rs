@@ -1,4 +1,4 @@
-//! The functions that the fuzz targets call.
+//! The functions that the fuzz targets of the spreadsheet reader call.
 
 use super::taken::read;
 use crate::formats::FormatOptions;

@@ -1,4 +1,4 @@
-//! The limits for reading a workbook: its memory, and the flag that cancels the load.
+//! The limits for reading a workbook: the memory, and the flag that cancels the load.
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;

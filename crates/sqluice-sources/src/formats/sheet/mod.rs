@@ -171,7 +171,7 @@ fn open_book(
 
 /// The sheets to load.
 struct Chosen {
-    /// The index of each sheet, and the range of cells to load.
+    /// The index of each sheet in [`Book::sheets`], and the range of cells to load.
     sheets: Vec<(usize, Area)>,
     /// Notes about the sheets that are left out.
     notes: Vec<Message>,

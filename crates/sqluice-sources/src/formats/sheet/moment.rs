@@ -7,7 +7,7 @@
 //!
 //! A number counts days since the start of 1900 or 1904. No part of the number is lost: a number with a fraction is a date with a time,
 //! even if the format shows only the date; and so is a number of whole days if the format shows only the time. A number below 1 is a time
-//! of day, except where numbers count from 1904 and the format shows a date: there it is on 1904-01-01. Numbers beyond the year 9999 and
+//! of day, except where numbers count from 1904 and the format shows a date: then it is a time on 1904-01-01. Numbers beyond 9999-12-31 and
 //! negative numbers are not dates: programs show `####`, and the number is loaded. Like Lotus 1-2-3, Excel takes 1900 for a leap year:
 //! number 60 is 1900-02-29, and the days before it are those that Excel shows. Times are rounded to milliseconds, as in Excel; a float that
 //! counts days is not more precise.

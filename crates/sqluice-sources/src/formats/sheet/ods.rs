@@ -23,8 +23,9 @@ use super::xlsx::{Number, push_iso};
 use super::xml::{Xml, attribute, is_true, push_entity, push_text, raw_attribute, unescaped};
 use crate::formats::address::{Area, COLUMNS_MAX, ROWS_MAX};
 
-/// The part that contains all sheets, and the part that lists all parts.
+/// The part that contains all sheets.
 const CONTENT: &str = "content.xml";
+/// The part that lists all parts.
 const MANIFEST: &str = "meta-inf/manifest.xml";
 
 /// The approximate memory that a sheet's entry takes, without its name.

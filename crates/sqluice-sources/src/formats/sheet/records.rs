@@ -62,7 +62,8 @@ pub(super) fn push_utf16(units: impl Iterator<Item = u16>, out: &mut String) {
     out.extend(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
 }
 
-/// Decodes an RK value: its 30 bits are an integer or the upper bits of a float, which is divided by 100 if the lowest bit says so.
+/// Decodes an RK value: the upper 30 bits are an integer or the upper bits of a float, and the lowest bit is set if this number is to be
+/// divided by 100.
 pub(super) fn rk(bits: u32) -> f64 {
     let number = match bits & 2 {
         0 => f64::from_bits(u64::from(bits & !3) << 32),

@@ -30,8 +30,9 @@ const VALUE_BYTES: usize = 16;
 /// Findings in the rows of a source, for notes and warnings.
 #[derive(Debug, Default)]
 pub(super) struct Met {
-    /// The number of cells with an error, and the place and the text of the first error.
+    /// The number of cells with an error.
     errors: u64,
+    /// The place and the text of the first error in a cell.
     first_error: Option<(Place, String)>,
     /// The number of formulas without a stored value, which became NULL.
     no_values: u64,

@@ -1,4 +1,4 @@
-//! The texts of a workbook that its cells share, and refer to by number.
+//! The shared texts of a workbook, to which cells refer by number.
 
 use sqluice_core::error::Result;
 
@@ -40,7 +40,7 @@ impl Strings {
     }
 }
 
-/// Decodes escapes such as `_x000D_` in `text` from `start` on. OOXML writes characters in this form that XML does not permit.
+/// Decodes escapes such as `_x000D_` in `text` from `start` on. OOXML writes characters that XML does not permit as such escapes.
 pub(super) fn unescape_hex(text: &mut String, start: usize) {
     let escape = |rest: &str| {
         let digits = rest.strip_prefix("_x")?.get(..5)?.strip_suffix('_')?;

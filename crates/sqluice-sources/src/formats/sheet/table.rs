@@ -24,8 +24,9 @@ use crate::formats::address::{Area, COLUMNS_MAX, written};
 use crate::formats::csv::trim;
 use crate::formats::opened::{Columns, OpenRequest};
 
-/// The limits for the first rows, in which the table is found: their number, and the bytes of their texts.
+/// The maximum number of first rows of a sheet in which the table is searched.
 const HEAD_ROWS: usize = 400;
+/// The maximum number of bytes of the texts in these first rows.
 const HEAD_BYTES: usize = 64 << 10;
 
 /// The delimiter between the cells of a line: a control character that cells rarely contain.

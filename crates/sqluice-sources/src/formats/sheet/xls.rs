@@ -24,8 +24,9 @@ use super::styles::Styles;
 use super::xlsx::Number;
 use crate::formats::address::{Area, COLUMNS_MAX};
 
-/// The names of the stream that contains the workbook: in BIFF8, and in older versions.
+/// The name of the stream that contains the workbook, in BIFF8.
 const WORKBOOK: &str = "Workbook";
+/// The name of the stream that contains the workbook, in versions before BIFF8.
 const OLD_WORKBOOK: &str = "Book";
 
 /// The number of records between two checks for cancellation.

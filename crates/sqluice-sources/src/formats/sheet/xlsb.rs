@@ -162,8 +162,9 @@ fn read_styles(mut records: Records, limits: &Limits) -> Result<Styles> {
 struct Records {
     reader: BufReader<PartReader>,
     limits: Limits,
-    /// The size of the current record's fields, and the number of their bytes that are not read yet.
+    /// The size of the current record's fields, in bytes.
     bytes: u64,
+    /// The number of bytes of these fields that are not read yet.
     left: u64,
     record: Vec<u8>,
     count: u32,

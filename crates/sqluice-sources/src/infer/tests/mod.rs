@@ -27,7 +27,7 @@ fn slow(values: &[String]) -> Inferred {
     }
 }
 
-/// Returns `true` if no value has a point, and there is no exponent, or one that printers do not write in this way.
+/// Returns `true` if no value has a point, and either no value has an exponent, or one has an exponent that no printer writes.
 fn may_be_codes(values: &[String]) -> bool {
     let exponents =
         || values.iter().filter_map(|text| text.split_once(['e', 'E'])).map(|(_, exponent)| exponent);

@@ -83,7 +83,7 @@ impl Print {
     }
 }
 
-/// Lays out the digits of a float: the sign, the digits, and the power of ten of the first digit.
+/// Returns the text of a float that is given by its sign, its digits, and the power of ten of the first digit.
 fn laid_out(
     real: f64,
     (sign, digits, power): (String, String, i32),

@@ -1,4 +1,4 @@
-//! The function that the fuzz targets call.
+//! The function that the fuzz targets of the readers of archives call.
 
 use super::ArchiveKind;
 use super::taken::{input, open, read};

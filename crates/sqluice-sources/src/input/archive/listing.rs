@@ -1,4 +1,4 @@
-//! Collects the members of an archive. Their list must fit the memory of the load.
+//! Collects the members of an archive in a list, which must fit the memory of the load.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -23,8 +23,9 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// The number of bytes that are copied between two checks of the free space.
 const LOOK_BYTES: u64 = 64 << 20;
 
-/// The space that must stay free: at least this many bytes, and at least this fraction (1/20) of the space that was free before the copy.
+/// The minimum number of bytes that must stay free on the disk.
 const ROOM_BYTES_MIN: u64 = 1 << 20;
+/// The divisor of the space that was free before the copy: one part in 20 of this space must also stay free.
 const ROOM_FRACTION: u64 = 20;
 
 /// Copies the decompressed bytes of an input to a temporary file in `folder`.

@@ -187,7 +187,7 @@ impl Kind {
         }
     }
 
-    /// Returns `true` if data of the stated size follow the header. The size in the header of a hard link is that of the other file.
+    /// Returns `true` if data of the stated size follow the header. The header of a hard link states the size of the linked file.
     fn has_data(self) -> bool {
         !matches!(self, Kind::Link)
     }

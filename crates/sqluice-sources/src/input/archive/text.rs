@@ -1,4 +1,4 @@
-//! Decodes names of members, and turns them into paths.
+//! Decodes the names of the members of archives, and turns the names into paths.
 
 use super::Refusal;
 

@@ -7,8 +7,9 @@ use sqluice_core::error::{Error, Result};
 
 use super::Whole;
 
-/// The number of bytes that are read at a time. Each read from a server is a request, so it reads more.
+/// The number of bytes that are read at a time from a local file.
 const FILE_BYTES: usize = 64 << 10;
+/// The number of bytes that are read at a time from a server. The number is larger because each read is a request.
 const REMOTE_BYTES: usize = 1 << 20;
 
 /// A buffer with a part of an archive.

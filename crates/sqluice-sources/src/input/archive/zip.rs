@@ -30,8 +30,9 @@ use crate::input::checked::damaged;
 use crate::input::compression::Compression;
 use crate::input::member::Method;
 
-/// The signatures of the records of an archive.
+/// The signature of a local header.
 const LOCAL: &[u8; 4] = b"PK\x03\x04";
+/// The signature of an entry of the directory. The signatures of other records follow.
 const ENTRY: &[u8] = b"PK\x01\x02";
 const DIGITAL_SIGNATURE: &[u8] = b"PK\x05\x05";
 const END: &[u8] = b"PK\x05\x06";
@@ -41,7 +42,7 @@ const LOCATOR_64: &[u8] = b"PK\x06\x07";
 /// The first bytes of a split archive that was joined to one file, before its first local header.
 const SPLIT: [&[u8; 4]; 2] = [b"PK\x07\x08", b"PK00"];
 
-/// The sizes of the records, without names, extra fields and comments.
+/// The size of a local header in bytes, without its name and extra fields. The sizes of other records follow, without names and comments.
 const LOCAL_BYTES: usize = 30;
 const ENTRY_BYTES: usize = 46;
 const END_BYTES: usize = 22;

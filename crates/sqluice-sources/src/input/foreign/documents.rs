@@ -80,8 +80,8 @@ pub(super) fn of_lines(lines: &[&str], extension: &str) -> Option<Foreign> {
     is_markdown.then_some(MARKDOWN)
 }
 
-/// Returns `true` if the second line that is not blank looks like an entry of such a format, not like a CSV record: it has a colon (vCard,
-/// iCalendar, Git LFS), begins with "1 " (GEDCOM), or is in brackets (registry).
+/// Returns `true` if the second line that is not blank looks like an entry of a document, not like a CSV record: the line has a colon
+/// (vCard, iCalendar, Git LFS), begins with "1 " (GEDCOM), or is in brackets (registry).
 fn has_entry(lines: &[&str]) -> bool {
     let second = lines.iter().filter(|line| !line.trim().is_empty()).nth(1);
     second.is_some_and(|line| {

@@ -1,4 +1,4 @@
-//! Tests of single records: their values, and the errors of malformed ones.
+//! Tests of single JSON records: their values, and the errors of malformed records.
 
 use super::super::nested::{is_sound_if_lenient, value_end};
 use super::*;

@@ -1,4 +1,4 @@
-//! Property tests: the values equal those of serde_json, record by record, however the input is cut.
+//! Property tests: the values that are read equal the values of serde_json, record by record, however the input is cut into parts.
 
 use proptest::prelude::*;
 use proptest::sample::select;

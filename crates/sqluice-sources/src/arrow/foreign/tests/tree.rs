@@ -1,11 +1,11 @@
-//! Arrays as trees whose buffers know their sizes, and the slow, simple reader of their values.
+//! Arrays as trees with vectors as buffers, so that the sizes of the buffers are known, and the slow, simple reader of the arrays' values.
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, UnionMode};
 use serde_json::{Value, json};
 
-/// An array whose buffers know their sizes.
+/// An array of the C data interface, but with vectors as buffers: their sizes are known, so no read goes beyond their ends.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub(super) kind: DataType,
@@ -18,7 +18,7 @@ pub(super) struct Tree {
     pub(super) dictionary: Option<Box<Tree>>,
 }
 
-/// The result of reading an invalid value.
+/// The error of reading an invalid value.
 #[derive(Debug, PartialEq)]
 pub(super) struct Illegal;
 

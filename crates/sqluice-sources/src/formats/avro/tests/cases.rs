@@ -1,4 +1,4 @@
-//! Tests of each type, each codec, limits, and invalid schemas.
+//! Tests of each type and each codec of Avro, of limits, and of invalid schemas.
 
 use super::super::column::EMPTY_ITEMS_MAX;
 use super::super::taken::{Cell, read};

@@ -1,4 +1,4 @@
-//! Tests of damaged files: cut short, with changed bytes, or with bytes that Avro does not permit.
+//! Tests of damaged Avro files: cut short, with changed bytes, or with bytes that Avro does not permit.
 
 use proptest::prelude::*;
 

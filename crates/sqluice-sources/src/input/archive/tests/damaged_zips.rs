@@ -6,7 +6,7 @@ use super::written_zips::{File, Written, Zip, zip};
 use super::{input, noise, open_zip, places, read, refusals, whole};
 use crate::input::archive::{ArchiveKind, Refusal, kind_of};
 
-/// Returns an archive with a member for each method, one of which is itself an archive, stored without compression.
+/// Returns an archive with a member for each compression method, and a further member that is itself an archive and is not compressed.
 fn mixed() -> (Vec<File>, Written) {
     let inner = zip(&[File::new("inner.csv", b"x\n9\n", 0)]).bytes;
     let mut files = vec![

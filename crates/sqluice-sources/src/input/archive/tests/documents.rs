@@ -1,4 +1,4 @@
-//! Tests that documents which are ZIP files are not opened as archives, and that archives with similar data are.
+//! Tests that documents which are ZIP files are not opened as archives, and that archives with similar data are opened.
 
 use std::path::Path;
 
