@@ -76,7 +76,7 @@ impl StatementSource {
 }
 
 impl Query {
-    /// Steps through all rows. Ends early if the receiver is gone.
+    /// Runs the query, and sends its rows in blocks. Ends early if no thread takes blocks any more.
     fn step(
         &self,
         part_bytes: usize,
