@@ -286,7 +286,8 @@ pub struct TableReport {
     /// The number of `rows` that changed an existing row; `None` for an upsert into a large database or with triggers, which is not
     /// counted.
     pub updated: Option<u64>,
-    /// The number of rows, including existing rows, that a later row with the same key replaced; `None` as for `updated`.
+    /// The number of rows, including existing rows, that a later row with the same key replaced; `None` if the rows are not counted, as for
+    /// [`TableReport::updated`].
     pub replaced: Option<u64>,
     /// The write path of the rows.
     pub write_path: WritePath,
@@ -304,8 +305,8 @@ pub struct TableReport {
     pub indexes: Vec<IndexReport>,
 }
 
-/// The report of an index. For an index that SQLite made, the numbers of pages are unknown, and so is the number of entries of a partial
-/// index: these are 0. The root page is 0, too, if a statement made the index.
+/// The report of an index. If SQLite made the index, the numbers of pages are unknown and given as 0, and so is the number of entries of a
+/// partial index. If a statement made the index, the root page is 0, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct IndexReport {

@@ -26,7 +26,7 @@ pub struct LeavesJob<'a> {
     pub options: &'a WriteOptions,
 }
 
-/// A range of pages in a file that several processes fill. One process writes the range.
+/// A range of pages in a file that several processes fill. One of the processes writes the pages of the range.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRange<'a> {
     /// The file.

@@ -131,13 +131,13 @@ pub struct LastRowid {
 /// The sizes of every row's record.
 #[derive(Debug, Default)]
 struct Sizes {
-    /// The bytes of the serial types.
+    /// The number of bytes of the serial types of each row.
     types: Vec<u32>,
-    /// The bytes of the whole record.
+    /// The number of bytes of the whole record of each row.
     payload: Vec<u32>,
-    /// For each column, the least number of bytes that any row has after its value of this column.
+    /// For each column, the smallest number of bytes that follow the column's value in the record of any row.
     after: Vec<usize>,
-    /// `true` if all rows have the size of the first row.
+    /// `true` if the records of all rows have the same size as that of the first row.
     alike: bool,
 }
 
@@ -195,8 +195,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// Adds a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for rowids. `last` is the rowid of the row
-    /// before, if known.
+    /// Encodes a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for rowids. `last` is the rowid of the
+    /// row before the batch, if known.
     ///
     /// # Errors
     /// If rows can't be stored: then nothing of the batch is stored. Also the errors of `chunks`.

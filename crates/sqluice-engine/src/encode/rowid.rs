@@ -25,8 +25,8 @@ pub(super) struct Alias<'n> {
     pub(super) autoincrement: bool,
 }
 
-/// The kinds of values that all workers have found in the column, for rows in any order. NULL means one more than the largest rowid before
-/// it, which is known only if all rows are encoded in sequence.
+/// The kinds of values, NULL or numbers, that all workers have found in the column, for rows in any order. NULL means one more than the
+/// largest rowid before it, which is known only if all rows are encoded in sequence.
 #[derive(Debug, Default)]
 pub(crate) struct AnyOrder {
     null: AtomicBool,

@@ -78,7 +78,7 @@ impl Failure<'_> {
         Ok(self.insert(&mut range, from, to)?.map(|error| (from, error)))
     }
 
-    /// Inserts some rows, all or none. Returns the error about them, if any.
+    /// Inserts some rows of the batch, all of them or none. Returns SQLite's error if it refuses them.
     fn insert(
         &self,
         range: &mut Statement<'_>,
