@@ -187,7 +187,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         fits.then_some(CellView { rowid: rowid as i64, payload_bytes, local, overflow: None })
     }
 
-    /// Returns the size of the cell from which an entry was read.
+    /// Returns the size of a cell on the page, given by its index and by the entry that was read from it.
     #[inline]
     pub fn cell_bytes(&self, index: usize, cell: &CellView) -> usize {
         let start = self.cell_at(index).unwrap_or(cell.local.end);

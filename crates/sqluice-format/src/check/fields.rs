@@ -30,7 +30,7 @@ struct Header {
     word: u64,
     payload: u64,
     fields: Vec<Field>,
-    /// `true` if every row with this header fits its table.
+    /// `true` if every row with this header fits its table, whatever its values are.
     fits: bool,
 }
 

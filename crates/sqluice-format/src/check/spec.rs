@@ -27,7 +27,7 @@ pub struct Table {
     pub key: Option<Key>,
     /// The indexes, in any order.
     pub indexes: Vec<Index>,
-    /// The entries that the caller computes, if any index is [`Index::computed`].
+    /// The computation of index entries by the caller, if any index is [`Index::computed`].
     pub computed: Option<Computed>,
 }
 
@@ -52,8 +52,8 @@ pub trait ComputedEntries {
     /// rows so far should be computed now.
     fn push(&mut self, rowid: i64, values: &mut dyn Iterator<Item = Value<'_>>) -> bool;
 
-    /// Computes the entries of the rows so far, and forgets the rows. Calls `each` with the number of the index within its table, the
-    /// number of the row, counted from 0, and the values of the entry. Returns `false` if entries can't be computed.
+    /// Computes the entries of the rows so far, and forgets the rows. Calls `each` with the position of the index in [`Table::indexes`],
+    /// the number of the row, counted from 0 over these rows, and the values of the entry. Returns `false` if entries can't be computed.
     fn compute(&mut self, each: &mut dyn FnMut(usize, usize, &[Value<'_>])) -> bool;
 }
 
@@ -113,7 +113,7 @@ pub struct Index {
     pub key: Key,
     /// `true` if the index has a WHERE and so may leave rows out.
     pub partial: bool,
-    /// `true` if [`Table::computed`] has the entries.
+    /// `true` if [`Table::computed`] computes the entries.
     pub computed: bool,
 }
 
@@ -131,9 +131,9 @@ pub enum Source {
 /// The sort key of records.
 #[derive(Clone, Debug, Default)]
 pub struct Key {
-    /// The order by the leading fields, enough of them to make records unique; `None` if a collation is unknown.
+    /// The order by the leading fields, as many as make records unique; `None` if a collation is unknown.
     pub order: Option<KeyOrder>,
-    /// The number of leading fields in which no two records are equal, unless one of these fields is NULL.
+    /// The number of leading fields that no two records may share, unless one of these fields is NULL; `None` if records may share them.
     pub unique_fields: Option<usize>,
     /// The encoding of the text, if text must be converted before it is compared: UTF-16 with a collation other than BINARY.
     pub converted: Option<Utf16>,

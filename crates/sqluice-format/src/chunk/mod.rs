@@ -184,7 +184,7 @@ impl Chunk {
         &mut self.buffer.bytes_mut()[..self.pages as usize * self.geometry.page_bytes()]
     }
 
-    /// Grows the buffer by `more` pages. Returns `false` if this would exceed the capacity and `any` is `false`.
+    /// Grows the buffer by `more` pages. If the chunk would exceed its capacity, returns `false` instead, unless `any` is `true`.
     fn make_room(&mut self, more: u64, any: bool) -> bool {
         let pages = u64::from(self.pages) + more;
         // A row that needs no further page goes to the open leaf, even if an earlier huge row took the chunk beyond its capacity. `place`

@@ -32,8 +32,8 @@ impl Chunk {
         (self.place_each(&[cell_bytes as u32], |_| rowid, slice::from_mut(&mut place)) == 1).then_some(place)
     }
 
-    /// Reserves room for cells of any size and writes their offsets to `places`. Returns the number of cells placed, which is less than
-    /// asked for if the chunk is full.
+    /// Reserves room for cells of any size, and writes the offset of each to `places`. Returns the number of cells placed, which is less
+    /// than the number of `cell_bytes` if the chunk is full.
     ///
     /// # Panics
     /// Like [`Chunk::place`], and if `places` has fewer elements than `cell_bytes`.

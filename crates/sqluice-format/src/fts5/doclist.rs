@@ -30,7 +30,7 @@ pub struct Doclist<'a> {
     pub first: i64,
     /// The rowid of the last row.
     pub last: i64,
-    /// The entry of the first row; then for each other row the distance of its rowid from the one before, and its entry.
+    /// The entry of the first row. For each later row, the distance of its rowid from the rowid of the row before, and its entry.
     pub entries: &'a [u8],
 }
 

@@ -28,24 +28,24 @@ pub struct Cursor {
     overflow_page: Vec<u8>,
 }
 
-/// A page on the way down.
+/// The current page of one level of the tree, between the root and the current leaf.
 #[derive(Debug, Default)]
 struct Level {
     page: Page,
-    /// The cell of a leaf, or the child of an interior page, as an index.
+    /// The index of the current cell of a leaf, or of the current child of an interior page.
     at: usize,
 }
 
-/// The place of the current record.
+/// The place of the record of the current entry.
 #[derive(Clone, Copy, Debug)]
 enum RecordPlace {
-    /// A range of the page of a level.
+    /// The record is a range of bytes of the page of this level.
     OnPage { level: usize, start: usize, end: usize },
-    /// The buffer in which the record was assembled.
+    /// The record overflows, and is in the buffer in which it was assembled.
     Assembled,
 }
 
-/// The position of an entry: its page number and the index of its cell.
+/// The position of an entry in the file: its page number, and the index of its cell on the page.
 pub type Position = (u32, u32);
 
 impl Cursor {

@@ -43,11 +43,11 @@ pub(super) struct Check<'c> {
     /// The current term, and the term before it.
     term: Vec<u8>,
     before: Vec<u8>,
-    /// The page of the current term. `mark` is `true` if the split key of this page says that the term has a doclist index, and `None` if
-    /// the page has no split key.
+    /// The page of the current term. The field `mark` is `true` if the split key of this page says that the term has a doclist index, and
+    /// `None` if the page has no split key.
     page: u32,
     mark: Option<bool>,
-    /// The pages after `page` on which rows of the current term start, and the pages between them.
+    /// The pages after `page` on which rows of the current term start, and all pages between these pages.
     leaves: Vec<doclist_index::Child>,
 }
 
