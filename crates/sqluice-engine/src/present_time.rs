@@ -284,14 +284,14 @@ mod tests {
     }
 
     #[test]
-    fn only_columns_in_arguments_of_date_functions_are_tested_for_the_present_time() {
+    fn rows_are_tested_only_for_columns_that_are_arguments_of_date_functions() {
         assert_eq!(suspects("date(a) > b"), Suspects::With(vec![0]));
         assert_eq!(suspects("strftime('%Y', \"B\", '+1 day') /* now */ || 'now'"), Suspects::With(vec![1]));
         assert_eq!(suspects("\"date\" || date( [date] , 5)"), Suspects::With(vec![2]));
     }
 
     #[test]
-    fn all_rows_are_tested_for_the_present_time_if_an_argument_is_computed_or_missing() {
+    fn all_rows_are_tested_if_columns_alone_do_not_tell_which_rows_depend_on_the_present_time() {
         let all = [
             "date()",
             "strftime('%Y')",

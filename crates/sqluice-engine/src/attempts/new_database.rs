@@ -87,8 +87,7 @@ pub(crate) fn write_unfinished(
 }
 
 /// Completes `written`, the report on all tables, with the tables that SQLite filled and the indexes that SQLite built. `staged` and
-/// `stored` have an element for each table that SQLite filled: the rows that were passed to SQLite, and the number of rows that SQLite
-/// kept.
+/// `stored` have an element for each table that SQLite filled: `staged` the rows that SQLite got, `stored` the number of rows that it kept.
 fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Written], stored: &[u64]) {
     let mut filled = staged.iter().zip(stored);
     for ((table, plan), written) in schema.tables.iter().zip(&plan.tables).zip(written) {

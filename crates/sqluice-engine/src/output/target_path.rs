@@ -16,7 +16,7 @@ pub struct TargetPath {
     pub file_name: OsString,
 }
 
-/// The reason why a name can't be the name of a file.
+/// The reason why a path can't be the path of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unresolved {
     Empty,

@@ -52,12 +52,12 @@ pub struct Plan {
     pub page_bytes: usize,
     /// The number of worker threads.
     pub threads: usize,
-    /// The bytes of pages in a chunk.
+    /// The size in bytes of a chunk, a buffer of finished pages.
     pub chunk_bytes: usize,
     /// The rowid of the first row of a new table whose rows have no rowids of their own.
     #[serde(skip)]
     pub first_rowid: i64,
-    /// The number of chunks of each worker.
+    /// The number of chunks (buffers of finished pages) of each worker.
     pub chunks_per_worker: usize,
     /// The bytes of buffers that the run takes, without the largest single row.
     pub buffer_bytes: u64,
@@ -67,7 +67,7 @@ pub struct Plan {
     pub estimated_bytes: Option<u64>,
     /// The plan of each table.
     pub tables: Vec<TablePlan>,
-    /// The statements for everything but tables and indexes: PRAGMAs of the schema, views and triggers.
+    /// The statements that create everything but tables and indexes: PRAGMAs of the schema, views and triggers.
     pub others: Vec<String>,
     /// The full-text tables that SQLite fills from the tables with their text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -140,7 +140,7 @@ pub(crate) struct AskedTexts {
     pub(crate) names: Vec<String>,
     /// `true` if triggers add the new rows, because only SQLite knows which rows are new, or how they are indexed.
     pub(crate) by_triggers: bool,
-    /// `true` if old rows are replaced, so that the index is made again.
+    /// `true` if the run replaces old rows, so that the full-text index is built again.
     pub(crate) is_remade: bool,
 }
 
@@ -158,7 +158,7 @@ pub struct TablePlan {
     pub rows: Option<u64>,
     /// The sources of the rows, if any.
     pub sources: Vec<String>,
-    /// The first rows before and after the expressions of a load, in words.
+    /// The first rows for a message: each as it is in the input, and as the expressions of the load change it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub first_rows: Vec<String>,
     /// The write path of the rows.
@@ -489,7 +489,7 @@ impl TablePlan {
     }
 }
 
-/// Returns the reason why only SQLite can make the entries of an index, if any.
+/// Returns the reason why only SQLite can make the entries of the index at position `number` of [`Table::indexes`], if any.
 fn by_sqlite(number: usize, table: &Table, expressions: Option<&Expressions>) -> Option<String> {
     if table.indexes[number].order().is_none() {
         return Some("only SQLite knows its order".to_owned());

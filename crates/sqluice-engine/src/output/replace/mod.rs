@@ -475,8 +475,8 @@ impl Locked {
     }
 }
 
-/// Sets the journal mode if `set` is ` = ` and a mode, and returns the mode; does not change the mode if `set` is empty. SQLite reads the
-/// schema first, so it recovers the database.
+/// Returns the journal mode. If `set` is ` = ` and a mode, sets this mode first; if `set` is empty, changes nothing. SQLite reads the
+/// schema before, and so recovers the database.
 fn journal_mode(connection: &Connection, set: &str) -> rusqlite::Result<String> {
     connection.query_row(&format!("PRAGMA journal_mode{set}"), [], |row| row.get(0))
 }

@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 use sqluice_format::key::{DECODED_ROOM, KeyOrder};
 
-/// The size in bytes of a prefix: the first bytes of a normalized key, as a number that sorts like them.
+/// The size in bytes of a prefix, which is the start of a normalized key, read as a number that sorts like these bytes.
 const PREFIX_BYTES: usize = size_of::<u128>();
 /// The number of 16-byte pieces at the beginning of a normalized key that a [`Cut`] holds.
 const CUT_PREFIXES: usize = 4;
 
-/// The order of items. Items that are equal in it are ordered by rowid, and then by the bytes of their records, so that only identical
-/// items are equal.
+/// The order of items. Items that this order does not separate are ordered by rowid, and then by the bytes of their records, so that only
+/// identical items are equal.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// The order by the key columns of the records, then by number.
@@ -35,9 +35,9 @@ pub struct Item<'a> {
 pub struct Layout {
     /// The order of the items.
     pub order: Order,
-    /// `true` if rowids are kept.
+    /// `true` if the rowids of items are stored.
     pub rowid: bool,
-    /// `true` if numbers are kept.
+    /// `true` if the numbers of items are stored.
     pub number: bool,
 }
 

@@ -43,7 +43,7 @@ struct Sample {
 #[derive(Debug)]
 pub(in crate::sort) struct Samples {
     ranges: Ranges,
-    /// The number of times that the limit of the hash was halved.
+    /// The number of times that the limit of the hash was halved: items with a hash above the limit are not in the sample.
     level: u32,
     list: Vec<Sample>,
 }
@@ -135,7 +135,8 @@ impl Samples {
         self.list = list.into_iter().filter(|sample| self.has(sample.hash, sample.bytes)).collect();
     }
 
-    /// Moves the items of `other` into this sample, whose `level` becomes the higher of the two levels. Items above that limit are dropped.
+    /// Moves the items of `other` into this sample. Its `level` becomes the higher of both levels, and items with a hash above the limit of
+    /// this level are dropped.
     pub(in crate::sort) fn append(&mut self, other: &mut Samples) {
         self.list.append(&mut other.list);
         if self.level < other.level {
@@ -145,7 +146,8 @@ impl Samples {
         self.thin_out();
     }
 
-    /// Returns the cuts at which the second range and all later ranges begin. Each range has at least two items, the last at least one.
+    /// Returns the cuts at which the second range and all later ranges begin. Each range has at least two items, except the last, which may
+    /// have only one.
     pub(in crate::sort) fn cuts(mut self) -> Vec<Cut> {
         let step = self.ranges.sample_bytes << self.level;
         let range_bytes = self.ranges.range_bytes.max(step.saturating_mul(RANGE_SAMPLES_MIN));

@@ -66,15 +66,15 @@ pub(in crate::sort) struct FileRun {
     pub(in crate::sort) last_prefix: u128,
 }
 
-/// The range of a stream that holds the items between two cuts, as far as the recorded starts tell.
+/// The range of a stream in which the items between two cuts are, as exactly as the recorded starts of steps show.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Stretch<'a> {
-    /// The last recorded start before the first cut, or the first start of the run. Reading begins here: the first item after the cut is in
-    /// the step of this start or in the next step.
+    /// The last recorded start before the first cut, or the first start of the run. Reading begins at this start: the first item after the
+    /// cut is in the step of this start, or is the item at the next start.
     pub(in crate::sort) first: &'a Start,
-    /// The offset in the stream up to which all items are before the last cut.
+    /// An offset in the stream before which every item is before the second cut.
     pub(in crate::sort) all_until: u64,
-    /// The offset in the stream from which no item is before the last cut.
+    /// An offset in the stream from which on no item is before the second cut.
     pub(in crate::sort) end: u64,
 }
 
