@@ -45,7 +45,7 @@ pub struct RejectFile {
 /// An input, and the number of its rows read so far.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// The input.
+    /// The name of the input in messages.
     pub input: PathBuf,
     /// The number of rows read, including bad rows.
     pub rows: Arc<AtomicU64>,

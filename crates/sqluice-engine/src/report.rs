@@ -106,7 +106,7 @@ pub struct InputReport {
     pub name: String,
     /// The table of the rows.
     pub table: String,
-    /// The recognised format.
+    /// The format that was recognised in the input.
     #[serde(flatten)]
     pub recognised: Recognised,
     /// The number of rows that were loaded although fields are missing at their end. The missing fields are NULL.
@@ -265,7 +265,7 @@ pub struct ExistingReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TableReport {
-    /// The name.
+    /// The name of the table.
     pub name: String,
     /// The effect of the run on the table.
     pub action: Action,
@@ -299,7 +299,7 @@ pub struct TableReport {
     pub interior_pages: u64,
     /// The number of overflow pages.
     pub overflow_pages: u64,
-    /// The columns.
+    /// The columns of the table.
     pub columns: Vec<ColumnReport>,
     /// The report of each index.
     pub indexes: Vec<IndexReport>,
@@ -310,11 +310,11 @@ pub struct TableReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct IndexReport {
-    /// The name.
+    /// The name of the index.
     pub name: String,
     /// The write path of the entries.
     pub write_path: WritePath,
-    /// The number of entries.
+    /// The number of entries of the index.
     pub entries: u64,
     /// The root page of the B-tree.
     pub root_page: u32,

@@ -15,9 +15,9 @@ use crate::output::Target;
 pub struct TargetSnapshot {
     /// The file or object of the database.
     pub(crate) target: Target,
-    /// The schema.
+    /// The schema of the database.
     pub schema: Schema,
-    /// The page size.
+    /// The page size of the database.
     pub page_size: PageSize,
     pub(crate) pages: u32,
     pub(crate) journal_mode: String,

@@ -49,7 +49,7 @@ struct State {
 pub struct VerifiedTree<'a> {
     /// The verification of the source.
     pub verification: &'a Verification<'a>,
-    /// The table or index.
+    /// The table or index to which the tree belongs.
     pub object: &'a StoredObject,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Verification<'a> {
         Verification { snapshot, tables, places, state: Mutex::new(State::new(snapshot)) }
     }
 
-    /// Returns the source.
+    /// Returns the source that is verified.
     pub fn snapshot(&self) -> &'a Snapshot {
         self.snapshot
     }

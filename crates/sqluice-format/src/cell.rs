@@ -42,7 +42,7 @@ pub const CELL_BYTES_MIN: usize = 4;
 pub struct Split {
     /// The payload bytes in the cell.
     pub local: usize,
-    /// The number of overflow pages for the other bytes.
+    /// The number of overflow pages for the payload bytes that are not in the cell.
     pub overflow_pages: usize,
 }
 

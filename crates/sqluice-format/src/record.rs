@@ -177,7 +177,7 @@ fn count_any_fields(record: &[u8]) -> Result<usize, RecordError> {
 pub struct Shift {
     /// The index of the field.
     pub field: usize,
-    /// The number to add.
+    /// The number to add to the integers.
     pub add: i64,
     /// The smallest integer that is changed: smaller integers stay.
     pub from: i64,

@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         (view.pointers_end() <= geometry.usable_bytes()).then_some(view)
     }
 
-    /// Returns the page number.
+    /// Returns the number of the page in the file.
     pub fn number(&self) -> u32 {
         self.number
     }

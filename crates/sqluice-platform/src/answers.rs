@@ -55,20 +55,20 @@ pub enum Kind {
     Socket,
     /// A device.
     Device,
-    /// Another kind.
+    /// An entry of another kind.
     Other,
 }
 
 /// The properties of an entry of a folder.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The kind.
+    /// The kind of the entry.
     pub kind: Kind,
     /// The mode, as in `st_mode`; on Windows, a mode that matches the properties.
     pub mode: u32,
     /// The time of the last change, in seconds since 1970.
     pub mtime: i64,
-    /// The size in bytes.
+    /// The size of the entry in bytes.
     pub bytes: u64,
     /// The identity of the file.
     pub identity: Identity,
@@ -77,7 +77,7 @@ pub struct About {
 /// The reason why a call failed, if the cause is the name of the file and not the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The name already exists.
+    /// A file or folder with this name exists already.
     Exists,
     /// A folder has this name.
     IsFolder,
@@ -107,7 +107,7 @@ pub struct Users {
 /// A process that has a file open, with one of its descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// The process id.
+    /// The id of the process.
     pub process: u32,
     /// The descriptor; 0 if the system does not report it.
     pub descriptor: u32,

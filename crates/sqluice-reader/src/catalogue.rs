@@ -29,7 +29,7 @@ const UTF_8: u32 = 1;
 pub struct StoredObject {
     /// The kind: `table`, `index`, `view` or `trigger`.
     pub kind: String,
-    /// The name.
+    /// The name of the object.
     pub name: String,
     /// The table that the object belongs to; the object's own name for tables and views.
     pub table: String,
@@ -45,7 +45,7 @@ pub struct StoredObject {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StoredTree {
-    /// The root page.
+    /// The root page of the tree.
     pub root_page: u32,
     /// The kind of entries: rows of a rowid table, or entries of an index or a WITHOUT ROWID table.
     pub kind: Kind,

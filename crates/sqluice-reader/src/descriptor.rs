@@ -48,7 +48,7 @@ impl Descriptor {
         Ok(Descriptor { file: Some(Arc::clone(file)), identity })
     }
 
-    /// Returns the file.
+    /// Returns the open file.
     pub fn file(&self) -> &File {
         self.file.as_ref().expect("it is open until it is dropped")
     }

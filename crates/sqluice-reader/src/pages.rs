@@ -43,7 +43,7 @@ const WINDOWS: usize = 8;
 /// A file that does not change while it is read, shared by all threads that read its pages.
 #[derive(Clone, Copy)]
 pub struct FileView<'a> {
-    /// The file.
+    /// The file that is read.
     pub file: ViewedFile<'a>,
     /// The pages in the write-ahead log, if any.
     pub log: Option<Log<'a>>,

@@ -148,7 +148,7 @@ pub enum TreeContent<'a> {
 pub struct CopiedPiece<'a> {
     /// The source database.
     pub snapshot: &'a Snapshot,
-    /// The tree.
+    /// The tree in the source database.
     pub tree: &'a StoredTree,
     /// The changes to the entries when they are copied, such as new rowids.
     pub changes: Changes<'a>,
@@ -414,7 +414,7 @@ impl<'a> CopiedPiece<'a> {
 
 /// A table or an index whose tree is united from the trees of several sources, in which rows of different sources may share keys.
 pub struct SharedTree<'a> {
-    /// The object.
+    /// The table or index, as one of the sources has it.
     pub object: &'a StoredObject,
     /// The tree of the object in each source, in the order of the sources.
     pub pieces: Vec<CopiedPiece<'a>>,

@@ -50,7 +50,7 @@ pub enum Outcome<R = Report> {
 /// An assumption that does not hold, and the error that showed it.
 #[derive(Debug)]
 pub struct Refuted {
-    /// The assumption.
+    /// The assumption that does not hold.
     pub assumption: Assumption,
     /// The error with which the run fails if no other plan is possible.
     pub error: Error,

@@ -121,7 +121,7 @@ pub struct RowidRange {
 /// The rowid of the row before the next row to encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastRowid {
-    /// The rowid.
+    /// The rowid of the row before.
     pub rowid: i64,
     /// `true` if the rowid is the number of the row, counted from 1 over the source. NULL in the next row then means the number of that
     /// row, too.

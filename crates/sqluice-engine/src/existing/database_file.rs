@@ -108,7 +108,7 @@ impl DatabaseFile {
         }
     }
 
-    /// Switches direct I/O off.
+    /// Switches direct I/O off for the descriptor, if this crate has opened it.
     pub(super) fn end_direct(&self, direct: &mut Direct) {
         if let DatabaseFile::Own(file) = self {
             direct.off(file);

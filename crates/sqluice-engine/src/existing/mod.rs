@@ -74,7 +74,7 @@ use sqluice_reader::no_file;
 /// The time that SQLite itself waits for a lock. Between two waits, the cancel flag is checked.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// An open existing database.
+/// An existing database that is open for changes.
 #[derive(Debug)]
 pub struct Existing {
     /// The connection. Fields are dropped in order, so it is closed before the descriptor `file`.
@@ -168,7 +168,7 @@ impl Existing {
         Existing { geometry: self.geometry.with_pending_byte(pending_byte), ..self }
     }
 
-    /// Returns the connection.
+    /// Returns the connection to the database.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }

@@ -24,7 +24,7 @@ use super::statement::{Statements, cannot_insert};
 /// The number of values of a row that a message shows; `...` stands for further values.
 const VALUES_MAX: usize = 8;
 
-/// A batch that failed.
+/// A batch of rows that SQLite failed to insert.
 pub(super) struct Failure<'a> {
     pub(super) connection: &'a Connection,
     pub(super) table: &'a Table,

@@ -10,7 +10,7 @@ use sqluice_platform::paths::ends_with_separator;
 /// The folder and the name of a file, which need not exist. Symbolic links are resolved.
 #[derive(Clone, Debug)]
 pub struct TargetPath {
-    /// The folder.
+    /// The folder of the file.
     pub folder: PathBuf,
     /// The name of the file in the folder.
     pub file_name: OsString,

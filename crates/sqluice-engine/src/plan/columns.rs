@@ -12,7 +12,7 @@ use super::path_as_text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ColumnReport {
-    /// The name.
+    /// The name of the column.
     pub name: String,
     /// The declared type, which may be empty.
     #[serde(rename = "type")]
@@ -58,7 +58,7 @@ pub struct NullMarkers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MissedType {
-    /// INTEGER or REAL.
+    /// The type that the column nearly has: INTEGER or REAL.
     #[serde(rename = "type")]
     pub near: &'static str,
     /// The first value that prevented the type. A long value is truncated.
@@ -75,12 +75,13 @@ pub struct MissedType {
     pub others: u64,
     /// `true` if `others` is an upper bound: stretches of mostly text count as text, and are not read.
     pub at_most: bool,
-    /// `true` if the others are NULL markers in quotes, such as `"NA"`. The setting `null` reads only texts without quotes.
+    /// `true` if the values that are no numbers are NULL markers in quotes, such as `"NA"`. The setting `null` reads only texts without
+    /// quotes.
     pub quoted: bool,
-    /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
+    /// The settings with which the values that are no numbers would be read as numbers, each with its value: `thousands`, `price=,`.
     pub read_by: Vec<(&'static str, String)>,
-    /// The signs or separators of a value, such as `a currency`, if no setting reads this value together with the rest of the column. A
-    /// numeric type would keep the value as text.
+    /// The signs or separators of a value, such as `a currency`, if no setting reads this value and the other values of the column as
+    /// numbers. A numeric type would keep the value as text.
     pub signs: Option<&'static str>,
 }
 
@@ -90,7 +91,7 @@ pub struct MissedType {
 pub struct ChangedText {
     /// The first such value of the sample.
     pub value: String,
-    /// The stored value.
+    /// The value that is stored for the text.
     pub becomes: String,
     /// The file of the value.
     #[serde(serialize_with = "path_as_text")]

@@ -118,7 +118,7 @@ impl fmt::Debug for LastWork {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ExistingPlan {
-    /// The number of pages.
+    /// The number of pages of the database.
     pub pages: u32,
     /// The journal mode, which does not change.
     pub journal_mode: String,
@@ -148,7 +148,7 @@ pub(crate) struct AskedTexts {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct TablePlan {
-    /// The name.
+    /// The name of the table.
     pub name: String,
     /// The effect of the run on the table.
     pub action: Action,
@@ -199,7 +199,7 @@ pub struct TablePlan {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct IndexPlan {
-    /// The name.
+    /// The name of the index.
     pub name: String,
     /// The write path of the entries.
     pub write_path: WritePath,
@@ -366,12 +366,12 @@ pub struct Memory {
     pub threads: usize,
     /// The number of chunks of each thread.
     pub chunks_per_worker: usize,
-    /// The bytes for sorting.
+    /// The number of bytes of memory for sorting.
     pub sort_bytes: u64,
 }
 
 impl Memory {
-    /// Divides the memory: as many threads as the memory has chunks for, up to the wanted number. Sorting gets the rest.
+    /// Divides the memory: as many threads as the memory has chunks for, up to the wanted number. Sorting gets the memory that is left.
     pub fn divide(options: &WriteOptions, sorts: bool) -> Result<Memory> {
         let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.tuning.chunk_bytes) as u64;
         let given_bytes = options.memory_bytes.saturating_sub(Memory::for_upload(options));

@@ -19,7 +19,7 @@ const BLOCK_BYTES_MAX: usize = 256 << 10;
 /// The smallest size of a block in bytes with which blocks are read fast. A run stays in memory only if the other runs can then be read in
 /// blocks of this size, within the memory that is left.
 const BLOCK_BYTES_FAST: usize = 32 << 10;
-/// The number of blocks in memory for each spilled run that is merged: one block is read while the items of the other are merged.
+/// The number of blocks in memory for each spilled run that is merged: one block is read while the items of the other block are merged.
 const BLOCKS: usize = 2;
 
 /// All items of a sorter in order, cut into ranges that can be merged independently.

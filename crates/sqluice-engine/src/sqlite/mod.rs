@@ -347,7 +347,7 @@ pub fn is_virtual_table(object: &Object) -> bool {
     object.kind == "table" && words.nth(1).is_some_and(|word| word.is_word(sql, "VIRTUAL"))
 }
 
-/// Opens the file exclusively.
+/// Opens the file so that no other connection can use it.
 fn open(path: &Path, plan: &Plan, cancel: &Cancel) -> rusqlite::Result<Connection> {
     // With SQLITE_OPEN_URI, ATTACH takes the staging database as a URI.
     let flags =

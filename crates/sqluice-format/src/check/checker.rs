@@ -121,7 +121,7 @@ impl<'c, 'o, P: ReadPage> Checker<'c, 'o, P> {
         self.details.push(Detail::default());
     }
 
-    /// Returns the current tree.
+    /// Returns the tree that is being read.
     pub(super) fn tree(&mut self) -> &mut Tree {
         let current = self.current.expect("a tree is being read");
         &mut self.report.trees[current]

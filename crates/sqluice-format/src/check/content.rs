@@ -47,9 +47,9 @@ struct Computing<'w> {
 
 /// The kind of a tree's payloads.
 pub(super) enum Content<'w> {
-    /// An unknown kind.
+    /// The kind is unknown: the schema does not describe the tree.
     Unknown,
-    /// The schema table.
+    /// Rows of the schema table.
     Schema(&'w mut Keep<'w>),
     /// Rows of a table, and the number of fields to read of each.
     Rows { table: &'w Table, fields_read: usize },

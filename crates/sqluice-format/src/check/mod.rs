@@ -139,7 +139,7 @@ pub struct Report {
     pub pointer_map_pages: u32,
     /// The first problems found, at most [`Options::problems_max`].
     pub problems: Vec<Problem>,
-    /// The number of problems.
+    /// The number of all problems, including those that are not listed.
     pub problem_count: u64,
     /// Harmless deviations from the format that SQLite accepts.
     pub remarks: Vec<Problem>,
@@ -169,13 +169,13 @@ pub enum TreeKind {
 /// A B-tree and its statistics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// The kind of content.
+    /// The kind of the tree's content.
     pub kind: TreeKind,
     /// The name of the table or index.
     pub name: String,
     /// The name of the table that the tree belongs to: the tree's own name, if it is a table.
     pub table: String,
-    /// The root page.
+    /// The root page of the tree.
     pub root_page: u32,
     /// The number of rows or index entries.
     pub rows: u64,
@@ -219,7 +219,7 @@ impl Tree {
     }
 }
 
-/// A broken rule.
+/// A rule of the file format that the database breaks, and the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The page, if the problem is on a single page.

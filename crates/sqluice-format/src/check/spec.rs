@@ -14,10 +14,10 @@ pub use super::utf16::Utf16;
 use crate::key::KeyOrder;
 use crate::value::{Class, Value};
 
-/// A table.
+/// A table, as the schema describes it.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// The name.
+    /// The name of the table.
     pub name: String,
     /// The fields of a record, in order. Generated columns that are not stored have no field.
     pub fields: Vec<Field>,
@@ -36,7 +36,7 @@ pub struct Table {
 pub struct Computed {
     /// The fields of a row that the entries depend on.
     pub fields: Vec<usize>,
-    /// The computation.
+    /// The computation of the entries.
     pub by: Arc<dyn ComputeEntries>,
 }
 
@@ -62,7 +62,7 @@ pub trait ComputedEntries {
 pub struct Field {
     /// The name of the column.
     pub name: String,
-    /// The permitted values.
+    /// The values that the field may hold.
     pub takes: Takes,
     /// The value of the field for records that end before the field.
     pub default: Constant,
@@ -86,7 +86,7 @@ pub struct Takes {
     pub blob: bool,
 }
 
-/// An owned value.
+/// A value that owns its bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Constant {
     /// SQL NULL.
@@ -102,10 +102,10 @@ pub enum Constant {
     Blob(Vec<u8>),
 }
 
-/// An index.
+/// An index, as the schema describes it.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    /// The name.
+    /// The name of the index.
     pub name: String,
     /// The source of each field of the index's records.
     pub fields: Vec<Source>,
@@ -122,7 +122,7 @@ pub struct Index {
 pub enum Source {
     /// The field with this number, counted from 0, of the table's record.
     Field(usize),
-    /// The rowid.
+    /// The rowid of the table's row.
     Rowid,
     /// A value that SQLite computes. The checker ignores the value unless the index is [`Index::computed`].
     Computed,

@@ -85,7 +85,7 @@ impl Chunk {
 /// A leaf of another tree whose cells are to be copied.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherLeaf<'a> {
-    /// The page.
+    /// The bytes of the page.
     pub bytes: &'a [u8],
     /// The number of usable bytes of the page.
     pub usable_bytes: usize,

@@ -35,7 +35,7 @@ use entries::Dividers;
 pub use leaves::OtherLeaf;
 pub use rows::Run;
 
-/// A finished leaf.
+/// A finished leaf of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
     /// The page, as its index in the chunk.
@@ -164,7 +164,8 @@ impl Chunk {
         &self.links
     }
 
-    /// Returns the number of pages that no later row will change: all pages except the open leaf and those that belong to it.
+    /// Returns the number of pages that no later row will change: all pages before the open leaf. If the open leaf belongs to an index and
+    /// has only one entry, the leaf before it may still change, too, so only the pages before that leaf count.
     pub fn finished_pages(&self) -> u32 {
         let Some(open) = self.open else { return self.pages };
         match self.leaves.last() {

@@ -17,7 +17,7 @@ use crate::varint;
 pub struct Run {
     /// The offset in the chunk at which the last cell begins, in bytes.
     pub start: u32,
-    /// The number of cells.
+    /// The number of cells, which is the number of rows.
     pub rows: u32,
 }
 

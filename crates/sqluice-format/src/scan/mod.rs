@@ -60,7 +60,7 @@ pub enum Kind {
 /// A tree and the file that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// The root page.
+    /// The root page of the tree.
     pub root_page: u32,
     /// The kind of the entries.
     pub kind: Kind,
@@ -293,7 +293,7 @@ impl Scan {
         self.subtrees.len().div_ceil(self.of_part)
     }
 
-    /// Returns the tree.
+    /// Returns the tree that is read.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }

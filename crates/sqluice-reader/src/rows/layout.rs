@@ -55,7 +55,7 @@ pub(super) struct BadRecord;
 pub(super) enum From {
     /// A column of the table.
     Column(usize),
-    /// The rowid.
+    /// The rowid of the row.
     Rowid,
 }
 

@@ -57,7 +57,7 @@ pub struct Selection {
 }
 
 setters! { Selection:
-    /// Sets the columns.
+    /// Sets the columns to read; `None` for all columns that `SELECT *` returns.
     columns(columns: impl Into<Option<Vec<String>>>) = columns.into();
     /// Sets a condition in SQL.
     filter(filter: impl Into<Option<String>>) = filter.into();
@@ -71,7 +71,7 @@ setters! { Selection:
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RowColumn {
-    /// The name.
+    /// The name of the column.
     pub name: String,
     /// The declared type; empty for an expression.
     pub declared_type: String,
@@ -185,7 +185,7 @@ impl Rows {
         &self.name
     }
 
-    /// Returns the columns.
+    /// Returns the columns of the rows.
     pub fn columns(&self) -> &[RowColumn] {
         &self.columns
     }

@@ -24,7 +24,7 @@ const UTF_8: u32 = 1;
 /// The number of parts that may wait for a thread to take them.
 const PARTS_WAITING: usize = 2;
 
-/// A query for SQLite.
+/// A query whose rows SQLite reads.
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) snapshot: Arc<Snapshot>,

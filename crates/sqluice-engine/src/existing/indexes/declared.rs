@@ -12,7 +12,7 @@ use super::probe_table::ProbeTable;
 use super::statement::Statement;
 use crate::options::WritePath;
 
-/// An index to create.
+/// An index that a CREATE INDEX statement declares, with the table that it is on.
 pub struct Declared<'s> {
     pub statement: Statement,
     pub table: &'s Table,

@@ -22,11 +22,11 @@ pub enum Order {
 /// An item to sort. A field that the layout does not keep is read back as 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
-    /// The rowid.
+    /// The rowid of the row.
     pub rowid: i64,
     /// The number of the row in its input.
     pub number: u64,
-    /// The record.
+    /// The record to sort: an index entry or a row.
     pub record: &'a [u8],
 }
 

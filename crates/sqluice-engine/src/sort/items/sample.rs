@@ -24,9 +24,9 @@ impl Default for Ranges {
     }
 }
 
-/// The least number of sampled items in a range. With fewer, the sizes of ranges would vary too much.
+/// The smallest number of sampled items in a range. With fewer samples, the sizes of ranges would vary too much.
 const RANGE_SAMPLES_MIN: u64 = 16;
-/// The largest number of times that a sample is thinned out: each time, about half of its items leave.
+/// The largest number of times that a sample is thinned out. Each time, about half of the items leave the sample.
 const LEVEL_MAX: u32 = 40;
 
 /// The assumed size in bytes of an item that is a pair of integers, when items are cut into ranges.

@@ -341,8 +341,8 @@ impl RunWriter {
         Ok(buffer)
     }
 
-    /// Writes the rest of the current run and returns the run. `last_prefix` is the prefix of its last item. What is pushed afterwards
-    /// belongs to the next run.
+    /// Writes the bytes of the current run that are not written yet, and returns the run. `last_prefix` is the prefix of its last item.
+    /// Items that are pushed afterwards belong to the next run.
     pub(in crate::sort) fn finish(&mut self, last_prefix: u128) -> Result<FileRun> {
         if !self.filling.bytes().is_empty() {
             self.write()?;

@@ -13,7 +13,7 @@ use super::super::doclist::Detail;
 use super::super::read::{Damage, Positions};
 use super::segment::Entry;
 
-/// The number of buckets.
+/// The number of buckets into which rowids are divided.
 const BUCKETS: usize = 4096;
 
 /// Odd numbers with as many ones as zeros, taken from the fractional digits of pi and e. They have no other special property.

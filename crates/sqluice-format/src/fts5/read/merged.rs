@@ -16,9 +16,9 @@ use super::{Pages, ReadError, SegmentReader, Step, Structure, Tombstones};
 /// A row that has a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergedRow<'a> {
-    /// The term.
+    /// The term that the row has.
     pub term: &'a [u8],
-    /// The rowid.
+    /// The rowid of the row.
     pub rowid: i64,
     /// The stored bytes of the columns and positions at which the row has the term.
     pub positions: &'a [u8],
