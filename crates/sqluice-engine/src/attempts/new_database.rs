@@ -254,7 +254,6 @@ impl NewDatabaseAttempt<'_, '_> {
 }
 
 /// Completes `written` with an empty root for each tree that SQLite will fill: the table if it was not written, and its automatic indexes,
-/// Completes `written` with an empty root for each tree that SQLite will fill: the table if it was not written, and its automatic indexes,
 /// which no later statement creates. A virtual table has no tree.
 fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appender) -> Written {
     if table.is_virtual {

@@ -1,4 +1,4 @@
-//! Adds to a batch what SQLite computes: generated columns, keys of indexes, and the verdict of CHECKs.
+//! Adds to a batch the values that SQLite computes: generated columns, computed keys of indexes, and the verdict of CHECKs.
 //!
 //! ```text
 //!  given     a, b, rowids                    the stored columns of the batch

@@ -1,4 +1,4 @@
-//! Inserts the rows of a source through SQLite, if pages are impossible or slower.
+//! Inserts the rows of a source by INSERT statements of SQLite: where rows can't be written as pages, or where this would be slower.
 //!
 //! ```text
 //!  source ──> parts ──> workers (one per core) ─> batches ──────────────> calling thread

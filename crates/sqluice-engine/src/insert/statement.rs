@@ -1,4 +1,4 @@
-//! Builds the INSERT statements, and the keys that match rows.
+//! Builds the INSERT statements of a table. With an upsert, they update the existing row that has the same key.
 //!
 //! ```text
 //!  INSERT OR FAIL INTO main.t (a, b) SELECT c1, c2 FROM sqluice_rows(?1) WHERE true ON CONFLICT DO NOTHING

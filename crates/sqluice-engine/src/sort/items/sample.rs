@@ -1,4 +1,4 @@
-//! A sample of the items, from which the cuts between ranges are chosen.
+//! A sample of the items, by which the sorter chooses the positions where the items are cut into ranges.
 //!
 //! An item is in the sample if its hash is small in relation to its size: on average one item in every `sample_bytes` bytes of items. If
 //! the sample grows too large, the limit of the hash is halved, and items above the limit leave the sample. So the sample depends only on
