@@ -52,7 +52,7 @@ pub struct Report {
     /// The method by which the run replaced the database; `None` if it replaced none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
-    /// The temporary files of killed runs, which were removed.
+    /// The temporary files that killed runs had left behind, and that this run removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<PathBuf>,
     /// The number of worker threads.

@@ -38,7 +38,7 @@ pub struct PageView<B> {
     cells: usize,
 }
 
-/// The local part of an entry.
+/// An entry of a page: its rowid, and the part of its payload that is in the cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellView {
     /// The rowid; 0 in an index.

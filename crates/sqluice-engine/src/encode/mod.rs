@@ -329,7 +329,7 @@ impl<'s> EntryEncoder<'s> {
         Ok(EntryEncoder { columns, rowid_alias: table.rowid_alias, scratch, computed, entries })
     }
 
-    /// Pushes the entries of rows whose values are as they are stored.
+    /// Pushes the entries of the rows of a batch. The values of the batch must be as the table stores them.
     ///
     /// # Errors
     /// If an expression can't be evaluated for a row, or the sorter fails.
@@ -531,7 +531,7 @@ impl RunOfRows<'_> {
         Ok(())
     }
 
-    /// Stores a row with overflow pages in the simple way.
+    /// Stores a row with overflow pages: encodes its record as a whole, and pushes the record to the chunk.
     fn push(&self, row: usize, chunks: &mut impl Chunks, record: &mut Vec<u8>) -> Result<()> {
         record.clear();
         let types = self.sizes.types[row] as usize;

@@ -148,7 +148,7 @@ pub fn insert(
     Ok(inserting.inserted)
 }
 
-/// The state of the calling thread.
+/// The state of the thread that runs the INSERT statements.
 struct Inserting<'a, 'r, 'f> {
     connection: &'a Connection,
     table: &'a Table,

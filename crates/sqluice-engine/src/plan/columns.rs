@@ -33,23 +33,23 @@ pub struct ColumnReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct NullMarkers {
-    /// The most frequent of these texts, such as `NA`.
+    /// The most frequent texts for NULL in the column, such as `NA`.
     pub tokens: Vec<String>,
-    /// `true` if the setting `null` reads these texts as NULL. JSON has a NULL of its own.
+    /// `true` if the setting `null` can have these texts read as NULL. JSON has a NULL of its own.
     pub readable: bool,
-    /// The number type of the column without these texts, if all other values are numbers.
+    /// The number type that the column would have without the texts for NULL; `None` if other values are no numbers, either.
     #[serde(rename = "type")]
     pub near: Option<&'static str>,
-    /// The first of these texts.
+    /// The first text for NULL in the column.
     pub value: String,
     /// The file of the value.
     #[serde(serialize_with = "path_as_text")]
     pub file: Option<PathBuf>,
     /// The line of the value, counted from 1.
     pub line: Option<u64>,
-    /// The number of values that are such a text.
+    /// The number of values that are texts for NULL.
     pub nulls: u64,
-    /// The number of values, these texts included.
+    /// The number of all values, including the texts for NULL.
     pub values: u64,
 }
 

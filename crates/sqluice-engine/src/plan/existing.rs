@@ -283,7 +283,8 @@ fn asked(
     }
 }
 
-/// Returns the reason why SQLite must insert the rows of a table for the full-text tables that the user asks for, if any.
+/// Returns the reason why SQLite must insert the rows of a table, if the reason is a full-text table that gets these rows because the user
+/// asks for it.
 fn asked_of_sqlite((table, plan): (&Table, &TablePlan), existing: &TargetSnapshot) -> Option<String> {
     let followers = &existing.about(&table.name)?.followers;
     let mut names = plan.asked.names.iter().filter(|_| !plan.asked.is_remade);

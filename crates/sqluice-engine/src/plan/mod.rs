@@ -100,8 +100,8 @@ pub struct Plan {
     pub memory_bytes: u64,
 }
 
-/// Work that the caller does with SQLite in the new file, before the file gets its name. The connection is the only one, and its journal is
-/// in memory: an error discards the file.
+/// Work that the caller does with SQLite in the new file, before the file gets its name. No other connection has the file open. The journal
+/// of the connection is in memory, so the file is discarded after an error.
 #[derive(Clone)]
 pub struct LastWork(pub Arc<LastWorkFn>);
 

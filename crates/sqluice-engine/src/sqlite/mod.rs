@@ -251,8 +251,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Builds the index of a full-text table that keeps no texts from its staged rows. Returns the number of rows. If the rows of the table
-    /// must be inserted, changes nothing and returns `None`.
+    /// Builds, from the staged rows, the index of a full-text table that keeps no texts. Returns the number of rows. If the rows of the
+    /// table must be inserted, changes nothing and returns `None`.
     fn index_texts(&self, connection: &Connection, table: &Table, means: &Means<'_>) -> Result<Option<u64>> {
         let failed = |error| failed(error, &format!("fill table {}", table.name));
         let Ok(declaration) = Declaration::of(connection, &table.name).map_err(failed)? else {

@@ -40,7 +40,7 @@ pub enum Wrong {
     NoRecord(&'static str),
     /// The record has a wrong number of fields: the number of its fields, and the number that the index demands.
     Fields(usize, usize),
-    /// A field of a row holds a value that its column does not take: the column, and the kind of value.
+    /// A field of a row holds a value that its column does not permit: the name of the column, and the kind of value.
     Value(String, &'static str),
 }
 

@@ -18,7 +18,7 @@ const STORED_BITS: u32 = 52;
 pub(super) struct NumberKey {
     /// The bytes as a big-endian number, padded with zeros.
     pub(super) left: u128,
-    /// The number of bytes: 1 to 10.
+    /// The number of bytes of the key: 1 to 10.
     pub(super) bytes: u32,
 }
 

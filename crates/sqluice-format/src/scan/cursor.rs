@@ -18,7 +18,7 @@ pub struct Cursor {
     levels: Vec<Level>,
     /// The number of levels in use. A cursor without levels is at no entry.
     depth: usize,
-    /// The number of interior levels, once a leaf has been read.
+    /// The number of interior levels above the leaves; `None` before a leaf has been read.
     leaf_level: Option<usize>,
     /// The number of pages that may still be read.
     pages_left: u32,

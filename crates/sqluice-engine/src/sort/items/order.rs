@@ -294,8 +294,8 @@ impl Layout {
         }
     }
 
-    /// Returns the size of an item, by which items are cut into ranges. The size is the same if the item is stored as a key, so the cuts
-    /// are, too.
+    /// Returns the size of an item, by which items are cut into ranges. The size does not depend on the form in which the item is stored,
+    /// so neither do the cuts.
     #[inline]
     pub(in crate::sort) fn item_bytes(&self, item: &Item<'_>) -> u64 {
         item.record.len() as u64 + 8 * (u64::from(self.rowid) + u64::from(self.number))

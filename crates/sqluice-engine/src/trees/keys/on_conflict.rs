@@ -50,8 +50,8 @@ pub(crate) struct Member<R> {
     pub(crate) group: u32,
 }
 
-/// Finds the records that `on_conflict` leaves out because another record has the same key. `keys` has each unique key of the table, with
-/// the items sorted by it. The search uses at most `memory_bytes` bytes.
+/// Finds the records that `on_conflict` leaves out because another record has the same key. `keys` has each unique key of the table, and
+/// the items sorted by this key. The search uses at most `memory_bytes` bytes.
 pub(crate) fn resolve(
     keys: &[(&Sorted, Unique<'_>)],
     on_conflict: OnConflict,

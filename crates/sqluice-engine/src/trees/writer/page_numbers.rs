@@ -121,7 +121,8 @@ impl Appender {
         }
     }
 
-    /// Creates the appender for a file in which other processes have written the pages 2 to `last_page`, whose checksum is `checksum`.
+    /// Creates the appender for a file in which other processes have written the pages 2 to `last_page`. `checksum` is the checksum of
+    /// these pages.
     pub(crate) fn after_placed(
         last_page: u32,
         checksum: Checksum,
