@@ -659,7 +659,7 @@ impl ColumnRules {
 
 /// The refused rows of a batch, each once, as an error takes much more memory than a value.
 struct Refusals<'a> {
-    /// A bit for each row that a column has refused.
+    /// A bit for each row of the batch, which is set if a column has refused the row.
     rows: &'a mut [u64],
     list: &'a mut Vec<RefusedRow>,
 }

@@ -39,7 +39,8 @@ impl AnyOrder {
         self.null.load(Ordering::Relaxed) && self.number.load(Ordering::Relaxed)
     }
 
-    /// Adds the values of a stored batch. `largest` is the largest rowid so far, if the worker knows all rows before.
+    /// Takes note of the values in a batch. If the worker knows all rows before, `largest` is the largest rowid before the batch, and
+    /// becomes that at its end. Otherwise, the kinds of the values are added.
     pub(super) fn note(&self, batch: Seen, largest: Option<&mut Option<i64>>) {
         match largest {
             Some(largest) => *largest = batch.largest,

@@ -37,7 +37,7 @@ pub struct NullMarkers {
     pub tokens: Vec<String>,
     /// `true` if the setting `null` can have these texts read as NULL. JSON has a NULL of its own.
     pub readable: bool,
-    /// The number type that the column would have without the texts for NULL; `None` if other values are no numbers, either.
+    /// The number type that the column would have without the texts for NULL; `None` if some other value is no number.
     #[serde(rename = "type")]
     pub near: Option<&'static str>,
     /// The first text for NULL in the column.

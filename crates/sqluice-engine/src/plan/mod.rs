@@ -341,7 +341,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the folder for temporary files: the user's, or the folder of the target.
+    /// Returns the folder for temporary files: the folder that the user named, or the folder of the target.
     pub(crate) fn temp_dir(&self) -> Result<PathBuf> {
         match (&self.target, &self.temp_dir) {
             (Some(target), _) => target.temp_dir(),

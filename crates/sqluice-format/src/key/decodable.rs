@@ -329,7 +329,7 @@ impl KeyColumn {
         [part[0] ^ inverted[0], part[1] ^ inverted[1]]
     }
 
-    /// Returns `true` if the value can be restored from its normalized form, and the record stores it in the usual form.
+    /// Returns `true` if the value can be restored from its normalized form, and the record stores it in as few bytes as possible.
     #[inline]
     fn is_decodable(&self, record: &[u8], column: Column) -> bool {
         let Column { serial, start, end } = column;

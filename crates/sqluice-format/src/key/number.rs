@@ -16,7 +16,7 @@ const STORED_BITS: u32 = 52;
 /// The normalized form of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NumberKey {
-    /// The bytes as a big-endian number, padded with zeros.
+    /// The bytes of the key as a big-endian number, padded with zeros.
     pub(super) left: u128,
     /// The number of bytes of the key: 1 to 10.
     pub(super) bytes: u32,

@@ -161,7 +161,7 @@ impl Order {
     }
 
     /// Returns the key of the form `Uuid` for a record that begins with a UUID as text. Returns `None` for any other record, or if the key
-    /// has no room for the other value.
+    /// has no room for the value after the UUID.
     #[inline]
     pub(in crate::sort) fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
         match self {
