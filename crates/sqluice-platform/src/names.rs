@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn opening_a_file_as_a_folder_fails_or_does_no_harm() {
+    fn a_file_is_not_opened_as_a_folder_or_syncing_it_as_a_folder_does_no_harm() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let opened = Folder::open(file.path());
         // If a file can be opened as a folder, syncing it does no harm.

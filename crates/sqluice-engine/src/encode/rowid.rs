@@ -39,8 +39,8 @@ impl AnyOrder {
         self.null.load(Ordering::Relaxed) && self.number.load(Ordering::Relaxed)
     }
 
-    /// Takes note of the values in a batch. If the worker knows all rows before, `largest` is the largest rowid before the batch, and
-    /// becomes that at its end. Otherwise, the kinds of the values are added.
+    /// Takes note of the values in a batch. If the worker knows all rows before, sets `largest` to the largest rowid up to the end of the
+    /// batch. Otherwise, adds the kinds of the values.
     pub(super) fn note(&self, batch: Seen, largest: Option<&mut Option<i64>>) {
         match largest {
             Some(largest) => *largest = batch.largest,

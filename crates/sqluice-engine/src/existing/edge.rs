@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_edge_is_an_error_or_a_tree_that_can_grow() {
+    fn a_damaged_right_edge_gives_an_error_or_an_edge_from_which_a_tree_can_grow() {
         let (geometry, root, bytes) = table();
         let edge = read_of(geometry, root, &bytes).unwrap();
         let last_leaf = edge.levels[0].last().unwrap().page;

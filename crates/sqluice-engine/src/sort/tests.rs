@@ -302,7 +302,7 @@ proptest! {
     #![proptest_config(cases(32))]
 
     #[test]
-    fn all_parameters_give_the_same_order_and_the_same_ranges(
+    fn items_are_sorted_and_cut_alike_whatever_the_memory_threads_and_order_of_pushes(
         (layout, items) in any_case(),
         ranges in any_ranges(),
         courses in vec(any_course(), 3),

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_temporary_folder_is_that_of_a_run_in_progress_or_the_original_one() {
+    fn a_run_that_ends_sets_the_folder_of_another_run_or_after_all_runs_the_original_folder() {
         let mut folders = Folders { before: "before".to_owned(), in_use: Vec::new(), begun: 0 };
         let [a, b, c] = ["a", "b", "c"].map(|folder| folders.begin(folder));
         assert_eq!(folders.end(a), "c");
