@@ -63,7 +63,8 @@ pub trait Destination: fmt::Debug + Send + Sync {
     /// Returns the size of the existing object, or `None` if the name is free.
     fn old_bytes(&self) -> Option<u64>;
 
-    /// Returns the number of bytes that writing takes of the `run_bytes` bytes of memory that a run may use.
+    /// Returns the number of bytes of memory that writing to the destination needs, out of the `run_bytes` bytes that the whole run may
+    /// use.
     fn memory_bytes(&self, run_bytes: u64) -> u64;
 
     /// Refuses a database that the destination can't store.
@@ -83,12 +84,12 @@ pub trait Destination: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct NewObject {
-    /// The memory for pages to write, in bytes.
+    /// The number of bytes of memory for pages that are being written.
     pub memory_bytes: u64,
     /// The rough size of the database, if it can be estimated.
     pub estimated_bytes: Option<u64>,
-    /// The byte range of the lock-byte page, which is never written.
+    /// The byte range of the lock-byte page in the file: SQLite locks bytes in this page, and never writes it.
     pub lock_page: Range<u64>,
-    /// `true` if a database of this name is replaced.
+    /// `true` if an existing database of this name is replaced.
     pub replaces: bool,
 }

@@ -31,14 +31,14 @@ use crate::present_time::{Declared, PresentTime};
 /// The functions whose result depends on the connection.
 const OF_CONNECTION: &[&str] = &["changes", "last_insert_rowid", "total_changes"];
 
-/// The largest number of CHECKs of a query, as SQLite limits the depth of expressions.
+/// The largest number of CHECKs that one query evaluates: SQLite limits the depth of expressions.
 const CHECKS_TOGETHER: usize = 50;
 
 /// The expressions of a table that are evaluated for batches of its rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Expressions {
     columns: Vec<NamedColumn>,
-    /// The columns that any expression names, in ascending order.
+    /// The positions in the table of the columns that any expression names, in ascending order.
     named: Vec<usize>,
     /// The generated columns, with their expressions. A column is in a later layer than the columns that it names.
     layers: Vec<Layer>,
@@ -46,16 +46,17 @@ pub(crate) struct Expressions {
     generated_by_sqlite: Option<String>,
     /// The expressions of the CHECKs; `None` if SQLite must check the rows.
     checks: Option<Vec<String>>,
-    /// The terms of each index, in the order of [`Table::indexes`], or the reason why SQLite must compute them.
+    /// For each index, in the order of [`Table::indexes`]: the parts that are computed, or the reason why SQLite must compute the entries.
     indexes: Vec<Result<Computed, String>>,
     /// The text encoding in which the expressions are evaluated, as `PRAGMA encoding` names it.
     encoding: &'static str,
 }
 
-/// Generated columns that do not name each other, as positions in the table, with their expressions.
+/// The generated columns of one layer: for each column its position in the table and its expression. Columns of one layer do not name each
+/// other.
 pub(crate) type Layer = Vec<(usize, String)>;
 
-/// The parts of an index that are computed.
+/// The parts of an index that are computed from a row: expressions in its key, and its WHERE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Computed {
     /// The expressions among the terms of the key, in order. SQLite stores their values as they are, whatever their affinity.
@@ -65,7 +66,7 @@ pub(crate) struct Computed {
 }
 
 impl Expressions {
-    /// Finds the expressions of a table, in UTF-8. Returns `None` if it has none.
+    /// Finds the expressions of a table in a UTF-8 database. Returns `None` if the table has no expressions.
     pub(crate) fn of(table: &Table) -> Option<Expressions> {
         Expressions::of_database(table, "UTF-8")
     }
@@ -206,17 +207,18 @@ impl Expressions {
         self.checks.as_ref().map(|checks| checks.chunks(CHECKS_TOGETHER))
     }
 
-    /// Returns `true` if rows are checked completely while they are encoded.
+    /// Returns `true` if all CHECKs are evaluated while rows are encoded, so that SQLite need not check the rows again.
     pub(crate) fn check_rows(&self) -> bool {
         self.checks.is_some() && self.generated_by_sqlite.is_none()
     }
 
-    /// Returns the computed parts of the index at `index` in [`Table::indexes`], or the reason why SQLite must compute them.
+    /// Returns the computed parts of the index at position `index` of [`Table::indexes`], or the reason why SQLite must compute the
+    /// entries.
     pub(crate) fn of_index(&self, index: usize) -> Result<&Computed, &str> {
         self.indexes[index].as_ref().map_err(String::as_str)
     }
 
-    /// Returns the columns that the indexes need, directly or for a generated column.
+    /// Returns the columns on which the entries of the indexes depend, also by way of generated columns.
     ///
     /// # Errors
     /// If SQLite can't prepare an expression.

@@ -15,10 +15,11 @@ pub use sqluice_format::page::PageSize;
 
 use crate::destination::Destination;
 
-/// The least number of chunks of a worker: one to fill, one being written, one in between.
+/// The smallest number of chunks (buffers of finished pages) of a worker: while one chunk is written, the worker fills another, and a third
+/// one waits to be written.
 pub const CHUNKS_PER_WORKER_MIN: usize = 3;
 
-/// The largest number of chunks of a worker. More chunks would not keep the disk busier.
+/// The largest number of chunks (buffers of finished pages) of a worker. More chunks would not keep the disk busier.
 pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 
 /// Options of a write, for any source of rows.
@@ -54,7 +55,8 @@ pub struct WriteOptions {
     pub foreign_keys: Option<bool>,
     /// The treatment of a table that exists in the database.
     pub if_exists: IfExists,
-    /// The full-text tables to which the new rows of the tables with their text are added, although no trigger adds them.
+    /// The full-text tables with text in other tables (FTS5 option `content`) that get the new rows of those tables, although no trigger
+    /// adds the rows.
     pub full_text: Vec<String>,
     /// The rowid of the first row of a new table whose rows have no rowids of their own. The rowids of the other rows follow. If SQLite
     /// inserts the rows, their rowids begin at 1 instead.
@@ -75,21 +77,21 @@ pub struct WriteOptions {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
-    /// The least number of rows for which the indexes of an existing table are rebuilt. SQLite inserts fewer rows faster than the indexes
-    /// can be read.
+    /// The number of new rows from which the indexes of an existing table are rebuilt. Below it, SQLite inserts the rows faster than a
+    /// rebuild reads the indexes.
     pub many_rows: u64,
-    /// The bytes of pages in a chunk, which goes to the writer as a whole.
+    /// The size in bytes of a chunk, a buffer of finished pages that goes to the writer as a whole.
     pub chunk_bytes: usize,
-    /// The position of SQLite's lock byte. Tests move it so that small files reach it.
+    /// The offset in the file of the first byte that SQLite locks. Tests move it so that small files reach it.
     pub pending_byte: u32,
-    /// The bytes of text at the start of each file that a load reads before it plans.
+    /// The number of bytes of text at the start of each file that a load reads before it plans.
     pub sample_bytes: usize,
-    /// The bytes of text in a part of a file.
+    /// The approximate number of bytes of text in a part of a file, which one worker decodes.
     pub part_bytes: usize,
 }
 
 impl Tuning {
-    /// The values outside of tests.
+    /// The sizes and limits that programs use.
     pub const DEFAULT: Tuning = Tuning {
         many_rows: 10_000,
         chunk_bytes: 8 << 20,
@@ -160,11 +162,12 @@ setters! { WriteOptions:
     on_conflict(on_conflict: OnConflict) = on_conflict;
     /// Runs ANALYZE at the end.
     analyze(analyze: bool) = analyze;
-    /// Sets if foreign keys are checked; `None` to check them only in a new database.
+    /// Sets whether foreign keys are checked; `None` to check them only in a new database.
     foreign_keys(check: impl Into<Option<bool>>) = check.into();
     /// Sets the treatment of an existing table.
     if_exists(if_exists: IfExists) = if_exists;
-    /// Sets the full-text tables to which the new rows of the tables with their text are added, although no trigger adds them.
+    /// Sets the full-text tables with text in other tables (FTS5 option `content`) that get the new rows of those tables, although no
+    /// trigger adds the rows.
     full_text(tables: impl IntoIterator<Item = impl Into<String>>) = tables.into_iter().map(Into::into).collect();
     /// Sets the rowid of the first row of a new table whose rows have no rowids of their own.
     first_rowid(rowid: i64) = rowid;

@@ -46,7 +46,7 @@ impl<'p> Phases<'p> {
         self.time(name);
     }
 
-    /// Begins a phase that is timed here, and that other code reports to the progress display.
+    /// Begins a phase that is timed here. Other code reports the phase to the progress display.
     pub(crate) fn time(&mut self, name: &str) {
         if let Some((name, since)) = self.current.replace((name.to_owned(), Instant::now())) {
             self.done.push(PhaseReport { name, seconds: since.elapsed().as_secs_f64() });

@@ -43,7 +43,7 @@ const TABLE: &str = "\"sqluice present time\"";
 /// The expressions that a table evaluates for its rows, in SQL.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Declared<'a> {
-    /// The generated columns: the number, the expression, and `true` if the column is STORED.
+    /// The generated columns: for each column its position in the table, its expression, and `true` if the column is STORED.
     pub(crate) generated: Vec<(usize, &'a str, bool)>,
     /// The conditions of the CHECKs.
     pub(crate) checks: Vec<&'a str>,
@@ -63,11 +63,11 @@ enum Suspects {
 #[derive(Debug)]
 pub(crate) struct PresentTime {
     suspects: Suspects,
-    /// The table and its columns, as after INSERT INTO.
+    /// The name of the table and its columns in SQL, as they stand after INSERT INTO.
     target: String,
-    /// The columns of the batch, as after SELECT.
+    /// The columns of the batch in SQL, as they stand after SELECT.
     values: String,
-    /// The columns of the batch that the table takes, in ascending order.
+    /// The indexes of the columns of the batch that the table takes, in ascending order.
     columns: Vec<usize>,
 }
 
@@ -81,8 +81,8 @@ pub(crate) fn names_time(query: &Query) -> bool {
 }
 
 impl PresentTime {
-    /// Creates the table for expressions over `columns`. Returns `None` if no expression has a function of date and time. The first
-    /// `of_table` columns are those of the table; names of its rowid follow them.
+    /// Creates the table for expressions over `columns`: first the `of_table` columns of the table, then the names of its rowid. Returns
+    /// `None` if no expression has a function of date and time.
     ///
     /// # Errors
     /// The error of SQLite.
@@ -207,8 +207,9 @@ impl Suspects {
         }
     }
 
-    /// Returns the rows in question for an expression: those in which an argument of a function of date and time, if all arguments are
-    /// literals and columns, can have a word of [`WORDS`].
+    /// Returns the rows that SQLite must test for an expression. If its functions of date and time have all arguments, and these are
+    /// columns, or literals without a word of [`WORDS`], they are the rows in which such a column can have one of the words; otherwise all
+    /// rows.
     fn of(sql: &str, columns: &[NamedColumn]) -> Suspects {
         let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
         let mut found = Vec::new();

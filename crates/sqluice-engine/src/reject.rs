@@ -45,7 +45,7 @@ pub struct RejectFile {
 /// An input, and the number of its rows read so far.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// The input.
+    /// The name of the input in messages.
     pub input: PathBuf,
     /// The number of rows read, including bad rows.
     pub rows: Arc<AtomicU64>,
@@ -116,7 +116,7 @@ impl RejectFile {
         Ok(RejectFile { path: path.to_owned(), file, rows: 0, rows_max, overwrite, tallies, inputs, unnamed })
     }
 
-    /// Sets the tallies, which count the rows of the inputs.
+    /// Sets the tallies, which count the rows that are read from each input.
     pub fn with_tallies(mut self, tallies: Vec<Tally>) -> RejectFile {
         self.tallies = tallies;
         self
@@ -282,7 +282,7 @@ impl Drop for RejectFile {
     }
 }
 
-/// Writes a field, with quotes if needed.
+/// Writes a CSV field, in quotes if it needs them.
 fn write_field(out: &mut impl Write, field: &[u8]) -> io::Result<()> {
     let plain = !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) && !field.is_empty();
     if plain {

@@ -52,7 +52,7 @@ pub struct Report {
     /// The method by which the run replaced the database; `None` if it replaced none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
-    /// The temporary files of killed runs, which were removed.
+    /// The temporary files that killed runs had left behind, and that this run removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<PathBuf>,
     /// The number of worker threads.
@@ -106,7 +106,7 @@ pub struct InputReport {
     pub name: String,
     /// The table of the rows.
     pub table: String,
-    /// The recognised format.
+    /// The format that was recognised in the input.
     #[serde(flatten)]
     pub recognised: Recognised,
     /// The number of rows that were loaded although fields are missing at their end. The missing fields are NULL.
@@ -265,7 +265,7 @@ pub struct ExistingReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TableReport {
-    /// The name.
+    /// The name of the table.
     pub name: String,
     /// The effect of the run on the table.
     pub action: Action,
@@ -286,7 +286,8 @@ pub struct TableReport {
     /// The number of `rows` that changed an existing row; `None` for an upsert into a large database or with triggers, which is not
     /// counted.
     pub updated: Option<u64>,
-    /// The number of rows, including existing rows, that a later row with the same key replaced; `None` as for `updated`.
+    /// The number of rows, including existing rows, that a later row with the same key replaced; `None` if the rows are not counted, as for
+    /// [`TableReport::updated`].
     pub replaced: Option<u64>,
     /// The write path of the rows.
     pub write_path: WritePath,
@@ -298,22 +299,22 @@ pub struct TableReport {
     pub interior_pages: u64,
     /// The number of overflow pages.
     pub overflow_pages: u64,
-    /// The columns.
+    /// The columns of the table.
     pub columns: Vec<ColumnReport>,
     /// The report of each index.
     pub indexes: Vec<IndexReport>,
 }
 
-/// The report of an index. For an index that SQLite made, the numbers of pages are unknown, and so is the number of entries of a partial
-/// index: these are 0. The root page is 0, too, if a statement made the index.
+/// The report of an index. If SQLite made the index, the numbers of pages are unknown and given as 0, and so is the number of entries of a
+/// partial index. If a statement made the index, the root page is 0, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct IndexReport {
-    /// The name.
+    /// The name of the index.
     pub name: String,
     /// The write path of the entries.
     pub write_path: WritePath,
-    /// The number of entries.
+    /// The number of entries of the index.
     pub entries: u64,
     /// The root page of the B-tree.
     pub root_page: u32,

@@ -15,9 +15,9 @@ use crate::output::Target;
 pub struct TargetSnapshot {
     /// The file or object of the database.
     pub(crate) target: Target,
-    /// The schema.
+    /// The schema of the database.
     pub schema: Schema,
-    /// The page size.
+    /// The page size of the database.
     pub page_size: PageSize,
     pub(crate) pages: u32,
     pub(crate) journal_mode: String,
@@ -36,15 +36,16 @@ pub struct TargetSnapshot {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TableSnapshot {
-    /// The largest rowid; `None` if the table has no rows, or no name means the rowid.
+    /// The largest rowid; `None` if the table has no rows, or if columns of the table have all names of the rowid.
     pub largest_rowid: Option<i64>,
-    /// For each column of the table: the first bytes of its last text, if the column has TEXT affinity and one of the last rows a text.
+    /// For each column with TEXT affinity: the first bytes of its last text, searched in the last rows of the table. `None` for other
+    /// columns, and if none of these rows has a text in the column.
     pub last_texts: Vec<Option<String>>,
     /// The largest possible number of rows, from the range of rowids; `None` if it is unknown.
     pub(crate) rows_max: Option<u64>,
     /// `true` if the table has triggers.
     pub(crate) triggers: bool,
-    /// The full-text tables over the table.
+    /// The full-text tables whose text is in this table.
     pub(crate) followers: TextFollowers,
     /// The reason why SQLite can't insert into the table, if any.
     pub(crate) refused: Option<String>,
@@ -52,16 +53,16 @@ pub struct TableSnapshot {
     pub(crate) indexed_by_sqlite: Option<String>,
 }
 
-/// The full-text tables over a table: their text is in the columns of that table (option `content`).
+/// The full-text tables whose text is in the columns of another table, named by the FTS5 option `content`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextFollowers {
-    /// The full-text tables whose triggers have the documented form.
+    /// The full-text tables whose triggers have the form that the documentation of FTS5 recommends.
     pub(crate) full_text: Vec<String>,
-    /// The full-text tables that get no new rows, as no trigger of the table that fires for an INSERT leads to them.
+    /// The full-text tables that get no new rows, because no trigger that fires for an INSERT adds the rows to them.
     pub(crate) behind: Vec<String>,
-    /// The tables of `behind` to which only SQLite can add rows.
+    /// Of the tables in `behind`, those to which only SQLite can add rows.
     pub(crate) only_sqlite: Vec<String>,
-    /// `true` if all triggers that fire for an INSERT are those of `full_text`.
+    /// `true` if no triggers fire for an INSERT except those that add the rows to the tables in `full_text`.
     pub(crate) are_all: bool,
 }
 

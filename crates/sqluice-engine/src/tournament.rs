@@ -65,7 +65,7 @@ impl Tournament {
         self.second.is_some_and(|second| is_less(self.winner(), second as usize))
     }
 
-    /// Replays the path of the winner, which has a new item.
+    /// Plays the comparisons on the path from the winner's stream to the root again, after the stream has moved to a new item.
     #[inline]
     pub(crate) fn replay(&mut self, is_less: impl Fn(usize, usize) -> bool) {
         let stream = self.winner();

@@ -25,30 +25,31 @@ use sqluice_reader::{Snapshot, StoredObject};
 /// The number of entries between two checks of the cancel flag.
 const CANCEL_ENTRIES: usize = 1 << 14;
 
-/// The bytes of leaves that a thread reads at a time.
+/// The number of bytes of leaves that a thread reads at a time.
 const PART_BYTES: usize = 1 << 20;
 
 /// The verification of one source. Each attempt begins the verification again.
 pub struct Verification<'a> {
     snapshot: &'a Snapshot,
     tables: Vec<Table>,
-    /// For each tree, by its name in lower case: the position of its table in `tables`, and, for an index, its position in the table.
+    /// For each tree, by its name in lower case: the position of its table in `tables`, and, for an index, its position in
+    /// [`Table::indexes`].
     places: HashMap<String, (usize, Option<usize>)>,
     state: Mutex<State>,
 }
 
 struct State {
     claims: Arc<Claims>,
-    /// The totals of trees so far, by the names of the trees in lower case.
+    /// The sums over the entries of each tree that was read so far, by the name of the tree in lower case.
     totals: HashMap<String, Totals>,
 }
 
-/// A tree to verify.
+/// A tree of a source that is verified, and the verification of this source.
 #[derive(Clone, Copy)]
 pub struct VerifiedTree<'a> {
     /// The verification of the source.
     pub verification: &'a Verification<'a>,
-    /// The table or index.
+    /// The table or index to which the tree belongs.
     pub object: &'a StoredObject,
 }
 
@@ -65,12 +66,12 @@ impl<'a> Verification<'a> {
         Verification { snapshot, tables, places, state: Mutex::new(State::new(snapshot)) }
     }
 
-    /// Returns the source.
+    /// Returns the source that is verified.
     pub fn snapshot(&self) -> &'a Snapshot {
         self.snapshot
     }
 
-    /// Forgets the results of an earlier attempt.
+    /// Forgets the results of an earlier attempt, so that the source is verified again from the start.
     pub(crate) fn begin(&self) {
         *self.state() = State::new(self.snapshot);
     }

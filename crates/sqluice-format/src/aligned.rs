@@ -1,4 +1,4 @@
-//! A growing buffer of pages whose first byte is aligned for direct I/O.
+//! A growing byte buffer for pages. Its first byte is aligned in memory, as direct I/O requires.
 
 /// The alignment of buffers in bytes: direct I/O requires buffers that begin at a multiple of this number.
 pub const ALIGNMENT: usize = 4096;

@@ -42,7 +42,7 @@ pub const CELL_BYTES_MIN: usize = 4;
 pub struct Split {
     /// The payload bytes in the cell.
     pub local: usize,
-    /// The number of overflow pages for the other bytes.
+    /// The number of overflow pages for the payload bytes that are not in the cell.
     pub overflow_pages: usize,
 }
 
@@ -103,7 +103,8 @@ pub const fn table_interior_bytes(rowid: i64) -> usize {
     PAGE_NUMBER_BYTES + varint::len(rowid as u64)
 }
 
-/// Returns the size of a divider: an index entry without child page number and padding, with its payload divided by `split`.
+/// Returns the size of a divider, an index entry between two pages, without its child page number and padding. Its payload is divided by
+/// `split`.
 #[inline]
 pub const fn divider_bytes(payload: usize, split: Split) -> usize {
     let overflow = if split.overflow_pages > 0 { PAGE_NUMBER_BYTES } else { 0 };

@@ -110,7 +110,7 @@ impl Geometry {
         self.page_size.bytes() - self.reserved as usize
     }
 
-    /// Returns the page that holds the lock byte and therefore nothing else.
+    /// Returns the number of the page that holds the lock byte and therefore nothing else.
     #[inline]
     pub const fn lock_page(self) -> u32 {
         self.lock_page

@@ -98,7 +98,8 @@ pub fn decode(record: &[u8]) -> Result<Vec<Value<'_>>, RecordError> {
     if body.is_empty() { Ok(values) } else { Err(RecordError::Body) }
 }
 
-/// Returns the value of a serial type whose bytes `content` begins with; `None` if the type is reserved, or the bytes are too few.
+/// Returns the value with the serial type `serial` that is stored at the start of `content`; `None` if the type is reserved, or `content`
+/// is too short.
 pub fn value(serial: SerialType, content: &[u8]) -> Option<Value<'_>> {
     let bytes = usize::try_from(serial.content_bytes()?).ok()?;
     let content = content.get(..bytes)?;
@@ -111,8 +112,8 @@ pub fn value(serial: SerialType, content: &[u8]) -> Option<Value<'_>> {
     })
 }
 
-/// Returns the number of fields after checking the whole record except the values, of which only floats are checked for NaN. A valid record
-/// can be compared with others by a [`KeyOrder`](crate::key::KeyOrder) of at most this number of columns.
+/// Returns the number of fields of a valid record. Checks the whole record except the values, of which only floats are checked for NaN. A
+/// valid record can be compared with others by a [`KeyOrder`](crate::key::KeyOrder) of at most this number of columns.
 ///
 /// # Errors
 /// Like [`decode`], and when a float is NaN.
@@ -176,12 +177,12 @@ fn count_any_fields(record: &[u8]) -> Result<usize, RecordError> {
 pub struct Shift {
     /// The index of the field.
     pub field: usize,
-    /// The number to add.
+    /// The number to add to the integers.
     pub add: i64,
     /// The smallest integer that is changed: smaller integers stay.
     pub from: i64,
-    /// `true` if a record may lack the field, like a record from before ADD COLUMN: the value of the field is
-    /// then a default that stays.
+    /// `true` if a record may lack the field, like a record from before ADD COLUMN. The field then has a default value, to which nothing is
+    /// added.
     pub may_lack: bool,
 }
 

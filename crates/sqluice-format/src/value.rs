@@ -45,7 +45,7 @@ pub enum Class {
     Blob,
 }
 
-/// The size of a value of serial type 0 to 9.
+/// The number of bytes of a value by its serial type, for the serial types 0 to 9.
 pub const FIXED_BYTES: [u8; 10] = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0];
 
 /// The serial type of an integer, by its number of bits.

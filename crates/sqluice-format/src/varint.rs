@@ -58,7 +58,7 @@ fn write_long(out: &mut [u8], value: u64) -> usize {
 /// The smallest number whose varint takes nine bytes.
 pub const SHORT_END: u64 = 1 << 56;
 
-/// The flags that another byte follows, in all bytes but the last.
+/// The highest bits of all bytes but the last: they say that another byte follows.
 const FLAGS: u64 = 0x8080_8080_8080_8000;
 
 /// Returns the varint of a `value` below [`SHORT_END`], padded with zeros, and its size, which is at most 8.
@@ -69,7 +69,7 @@ pub const fn short(value: u64) -> ([u8; 8], usize) {
     (((spread(value) | FLAGS) << (64 - 8 * n)).to_be_bytes(), n)
 }
 
-/// Spreads the value over eight bytes of seven bits each, the lowest bits in the last byte.
+/// Spreads the bits of `value` over the eight bytes of the result, seven bits in each byte; the lowest seven bits are in the lowest byte.
 #[inline]
 const fn spread(value: u64) -> u64 {
     let of_28 = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;

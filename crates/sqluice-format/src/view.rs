@@ -38,7 +38,7 @@ pub struct PageView<B> {
     cells: usize,
 }
 
-/// The local part of an entry.
+/// An entry of a page: its rowid, and the part of its payload that is in the cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellView {
     /// The rowid; 0 in an index.
@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         (view.pointers_end() <= geometry.usable_bytes()).then_some(view)
     }
 
-    /// Returns the page number.
+    /// Returns the number of the page in the file.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -187,7 +187,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         fits.then_some(CellView { rowid: rowid as i64, payload_bytes, local, overflow: None })
     }
 
-    /// Returns the size of the cell from which an entry was read.
+    /// Returns the size of a cell on the page, given by its index and by the entry that was read from it.
     #[inline]
     pub fn cell_bytes(&self, index: usize, cell: &CellView) -> usize {
         let start = self.cell_at(index).unwrap_or(cell.local.end);

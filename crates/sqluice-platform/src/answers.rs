@@ -10,9 +10,9 @@ pub struct Identity {
 /// The result of an attempt to lock a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// This open file has the lock until it is closed.
+    /// The lock is taken, and lasts until this open file is closed.
     Taken,
-    /// Another open file has a lock that excludes this lock.
+    /// The lock is not taken: another open file has a lock that excludes it.
     Held,
 }
 
@@ -27,7 +27,7 @@ pub enum Stream {
     Once,
 }
 
-/// The processor, the memory and the system.
+/// The processor, the memory, the system and the load of this machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// The name of the processor, if known.
@@ -55,29 +55,29 @@ pub enum Kind {
     Socket,
     /// A device.
     Device,
-    /// Another kind.
+    /// An entry of another kind.
     Other,
 }
 
 /// The properties of an entry of a folder.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The kind.
+    /// The kind of the entry.
     pub kind: Kind,
     /// The mode, as in `st_mode`; on Windows, a mode that matches the properties.
     pub mode: u32,
     /// The time of the last change, in seconds since 1970.
     pub mtime: i64,
-    /// The size in bytes.
+    /// The size of the entry in bytes.
     pub bytes: u64,
     /// The identity of the file.
     pub identity: Identity,
 }
 
-/// The reason why a call failed, if the name is at fault and not the disk.
+/// The reason why a call failed, if the cause is the name of the file and not the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The name already exists.
+    /// A file or folder with this name exists already.
     Exists,
     /// A folder has this name.
     IsFolder,
@@ -91,23 +91,23 @@ pub enum Fault {
     Denied,
     /// The file system does not accept the name.
     BadName,
-    /// Links can't be created here.
+    /// Symbolic links can't be created here.
     NoLinks,
 }
 
-/// The other processes that have a file open.
+/// The other processes that have a certain file open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Users {
-    /// The users that were seen.
+    /// The processes that were found.
     pub seen: Vec<User>,
-    /// The reason why another user may have been overlooked; `None` if all processes were inspected.
+    /// The reason why another process with the file open may have been overlooked; `None` if all processes were inspected.
     pub unseen: Option<Unseen>,
 }
 
 /// A process that has a file open, with one of its descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// The process id.
+    /// The id of the process.
     pub process: u32,
     /// The descriptor; 0 if the system does not report it.
     pub descriptor: u32,
@@ -115,7 +115,7 @@ pub struct User {
     pub name: String,
 }
 
-/// The reason why a process that has a file open may be overlooked.
+/// The reason why a process that has the file open may be overlooked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unseen {
     /// Some processes of this machine are hidden, for the reason in this sentence.

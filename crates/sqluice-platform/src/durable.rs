@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::system;
 
-/// Writes a file to the disk, with its size and times.
+/// Writes the content of an open file to the disk, with its size and times.
 ///
 /// # Errors
 /// When the disk fails.
@@ -16,7 +16,7 @@ pub fn sync(file: &File) -> io::Result<()> {
     system::durable::sync(file)
 }
 
-/// Writes the content of a file to the disk, with its size.
+/// Writes the content of an open file to the disk, with its size. The times of the file may be written later.
 ///
 /// # Errors
 /// When the disk fails.

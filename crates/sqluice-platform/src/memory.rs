@@ -5,8 +5,8 @@ use std::io;
 
 use crate::system;
 
-/// Returns the number of bytes of memory that the machine can provide without swapping, or that the process may still have, if that is
-/// less. Returns 0 if the number is unknown.
+/// Returns how much memory the process can still get, in bytes: the memory that the machine can provide without swapping, or the memory
+/// that the limit of the process leaves, whichever is less. Returns 0 if the number is unknown.
 pub fn available_bytes() -> u64 {
     system::memory::available_bytes()
 }

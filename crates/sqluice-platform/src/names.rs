@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::system;
 
-/// An open folder whose names can be made durable.
+/// An open folder. The names of its files can be made durable.
 #[derive(Debug)]
 pub struct Folder(system::names::Folder);
 

@@ -1,6 +1,6 @@
 //! Words as a shell reads them, for command lines in messages.
 
-/// Returns a word in quotes, if a shell would change it or take it for several words.
+/// Returns a word in quotes if a shell would change the word or split it; otherwise returns the word as it is.
 pub fn quoted(word: &str) -> String {
     let is_plain = |char: char| char.is_alphanumeric() || "-_./:=,+@%".contains(char);
     if !word.is_empty() && word.chars().all(is_plain) {

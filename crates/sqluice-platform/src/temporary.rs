@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::system;
 
-/// Creates a file in `folder` that no other process finds, or that is removed when it is closed. `unbuffered` turns direct I/O on, if the
-/// file system supports it.
+/// Creates a file in `folder` that has no name, or that the system removes when the file is closed. `unbuffered` turns direct I/O on, if
+/// the file system supports it.
 ///
 /// # Errors
 /// When no file can be created in the folder.

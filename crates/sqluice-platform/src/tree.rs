@@ -30,7 +30,7 @@ pub fn umask() -> Option<u32> {
     system::tree::umask()
 }
 
-/// An open folder.
+/// An open folder. Calls name its entries relative to the folder, so that they never leave it.
 #[derive(Debug)]
 pub struct Folder(system::tree::Folder);
 

@@ -11,12 +11,12 @@ use std::io;
 
 use crate::system;
 
-/// Turns direct I/O on. Returns `false` if this is not possible.
+/// Turns direct I/O on for a file. Returns `false` if this is not possible.
 pub fn switch_on(file: &File) -> bool {
     system::unbuffered::switch_on(file)
 }
 
-/// Turns direct I/O off. Returns `true` if it was on.
+/// Turns direct I/O off for a file. Returns `true` if direct I/O was on.
 pub fn switch_off(file: &File) -> bool {
     system::unbuffered::switch_off(file)
 }

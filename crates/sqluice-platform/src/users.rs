@@ -14,7 +14,7 @@ use crate::answers::Identity;
 pub use crate::answers::{Unseen, User, Users};
 use crate::system;
 
-/// Finds other processes that have the file at `path` open, even after the file has lost this name.
+/// Finds the other processes that have open the file with this identity, which is or was at `path`.
 pub fn find(path: &Path, identity: Identity) -> Users {
     system::users::find(path, identity)
 }

@@ -19,14 +19,14 @@ use crate::descriptor::Descriptor;
 /// The read version in the header of a database in WAL mode.
 const WAL_VERSION: u8 = 2;
 
-/// A database file that is read without locks.
+/// A WAL-mode database file without a log and a journal, which is read without locks.
 #[derive(Debug)]
 pub struct AtRest {
     descriptor: Descriptor,
     before: Seen,
 }
 
-/// The properties of a database file that change when the database is written.
+/// The properties of a database file by which a later write to the file is noticed: they change when the database is written.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     bytes: u64,

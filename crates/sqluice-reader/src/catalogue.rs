@@ -29,7 +29,7 @@ const UTF_8: u32 = 1;
 pub struct StoredObject {
     /// The kind: `table`, `index`, `view` or `trigger`.
     pub kind: String,
-    /// The name.
+    /// The name of the object.
     pub name: String,
     /// The table that the object belongs to; the object's own name for tables and views.
     pub table: String,
@@ -37,7 +37,7 @@ pub struct StoredObject {
     pub sql: Option<String>,
     /// The stored row, in the encoding of the database.
     pub record: Vec<u8>,
-    /// The B-tree; `None` for views, triggers and virtual tables.
+    /// The B-tree of the object; `None` for views, triggers and virtual tables.
     pub tree: Option<StoredTree>,
 }
 
@@ -45,13 +45,13 @@ pub struct StoredObject {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StoredTree {
-    /// The root page.
+    /// The root page of the tree.
     pub root_page: u32,
     /// The kind of entries: rows of a rowid table, or entries of an index or a WITHOUT ROWID table.
     pub kind: Kind,
     /// The order of the entries; `None` for rowid tables, and if the order is unknown.
     pub order: Option<KeyOrder>,
-    /// The reason why the order of entries is unknown, if it is.
+    /// The reason why the order of the entries is unknown; `None` if the order is known.
     pub unknown_order: Option<String>,
 }
 
@@ -131,7 +131,7 @@ impl Snapshot {
         Ok(has_some.then(|| (first, cursor.rowid())))
     }
 
-    /// Returns the names of the shadow tables of virtual tables, in lower case.
+    /// Returns the names of all shadow tables, the tables in which virtual tables keep their content, in lower case.
     ///
     /// # Errors
     /// When SQLite can't list them.
@@ -257,7 +257,7 @@ fn list(connection: &Connection) -> rusqlite::Result<Vec<Listed>> {
     listed.collect()
 }
 
-/// The properties of a column on which the order of a b-tree depends: of an index or of a WITHOUT ROWID table.
+/// The properties of a column of an index or a WITHOUT ROWID table that determine the order of the entries.
 struct Column {
     collation: String,
     descending: bool,
@@ -273,8 +273,8 @@ fn columns(connection: &Connection, index: &str) -> rusqlite::Result<Vec<Column>
     columns.collect()
 }
 
-/// Returns the names of all WITHOUT ROWID tables, in lower case. The list is read once: for a single table, SQLite would walk all of it
-/// each time.
+/// Returns the names of all WITHOUT ROWID tables, in lower case. One query reads the list of all tables: a query for a single table would
+/// make SQLite walk the whole list, too.
 fn without_rowid(connection: &Connection) -> rusqlite::Result<HashSet<String>> {
     let sql = "SELECT lower(name) FROM pragma_table_list WHERE schema = 'main' AND wr";
     let mut statement = connection.prepare(sql)?;

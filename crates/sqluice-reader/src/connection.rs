@@ -40,7 +40,8 @@ pub fn begin(path: &Path, busy_timeout: Duration, cancel: &Cancel) -> rusqlite::
     }
 }
 
-/// Opens a connection without locks to a database at rest, and begins a read transaction.
+/// Opens a connection that takes no locks, to a WAL-mode database without a log and a journal ([`AtRest`](crate::at_rest::AtRest)), and
+/// begins a read transaction.
 ///
 /// # Errors
 /// When SQLite can't read the database.
@@ -59,7 +60,7 @@ pub(crate) fn begin_at_rest(path: &Path, cancel: &Cancel) -> Result<Connection> 
     read().map_err(|error| unreadable(path, error))
 }
 
-/// Returns `true` if SQLite could not open a file, or could not write a file that it needs beside the database.
+/// Returns `true` if the error says that SQLite could not open a file, or could not write a file that it needs beside the database.
 pub(crate) fn is_unopened(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
     matches!(error.sqlite_error_code(), Some(ReadOnly | CannotOpen))
@@ -96,7 +97,8 @@ pub(crate) fn no_database(name: &Path) -> Error {
     Error::input(format!("{} is not a SQLite database", name.display())).hint("name another file")
 }
 
-/// Returns `true` if a file that is not empty lies beside the database. Symbolic links to the database are followed.
+/// Returns `true` if the file with the name of the database and this suffix exists and is not empty. Symbolic links to the database are
+/// followed.
 fn has_beside(path: &Path, suffix: &str) -> bool {
     let mut name = canonical(path).unwrap_or_else(|_| path.to_owned()).into_os_string();
     name.push(suffix);

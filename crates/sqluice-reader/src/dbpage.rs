@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-/// Returns `true` if this build of SQLite has the virtual table.
+/// Returns `true` if this build of SQLite has the virtual table `sqlite_dbpage`.
 ///
 /// # Errors
 /// When SQLite can't run the query.
@@ -11,7 +11,7 @@ pub fn is_available(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row(sql, [], |row| row.get(0))
 }
 
-/// Returns a page as this transaction sees it, or `None` beyond the last page.
+/// Returns page `number` as the open transaction of the connection sees it, or `None` if the database has fewer pages.
 ///
 /// # Errors
 /// When SQLite can't read the page.
@@ -20,7 +20,7 @@ pub fn read(connection: &Connection, number: u32) -> rusqlite::Result<Option<Vec
     connection.prepare_cached(sql)?.query_row([number], |row| row.get(0)).optional()
 }
 
-/// Copies a page to `into`. Returns `false` if the page does not exist or has another size than `into`.
+/// Copies page `number` to `into`. Returns `false` if the page does not exist, or if the page and `into` differ in size.
 ///
 /// # Errors
 /// When SQLite can't read the page.

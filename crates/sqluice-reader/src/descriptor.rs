@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sqluice_platform::identity::{self, Identity};
 
-/// A file and the number of its readers.
+/// A file that is open for reading, and the number of its [`Descriptor`] values.
 type Readers = (Arc<File>, usize);
 
 static OPEN: Mutex<BTreeMap<Identity, Readers>> = Mutex::new(BTreeMap::new());
@@ -48,7 +48,7 @@ impl Descriptor {
         Ok(Descriptor { file: Some(Arc::clone(file)), identity })
     }
 
-    /// Returns the file.
+    /// Returns the open file.
     pub fn file(&self) -> &File {
         self.file.as_ref().expect("it is open until it is dropped")
     }
@@ -71,7 +71,8 @@ fn lock() -> MutexGuard<'static, BTreeMap<Identity, Readers>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the reason why a path can't be a database, if any. The check must come before opening: opening a named pipe waits for a writer.
+/// Returns the reason why a path can't be that of a database file, or `None` if it can. The check must come before the file is opened:
+/// opening a named pipe waits for a writer.
 pub fn no_file(name: &Path, metadata: &Metadata) -> Option<String> {
     let name = name.display();
     match () {

@@ -37,13 +37,13 @@ const WINDOW_BYTES_MAX: u64 = 256 << 10;
 /// The minimum size of a read.
 const WINDOW_BYTES_MIN: u64 = 16 << 10;
 
-/// The number of windows that are kept: one for each level of a deep tree, and one for overflow pages.
+/// The number of windows that a reader keeps: one for each level of a deep tree, and one for overflow pages.
 const WINDOWS: usize = 8;
 
-/// A file that does not change, shared by all threads.
+/// A file that does not change while it is read, shared by all threads that read its pages.
 #[derive(Clone, Copy)]
 pub struct FileView<'a> {
-    /// The file.
+    /// The file that is read.
     pub file: ViewedFile<'a>,
     /// The pages in the write-ahead log, if any.
     pub log: Option<Log<'a>>,
@@ -84,20 +84,20 @@ pub struct Log<'a> {
 /// The maximum time for reading a database.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// The moment at which the time is over.
+    /// The moment at which the time for reading is over.
     pub until: Instant,
-    /// The time in total.
+    /// The total time for reading, for messages.
     pub limit: Duration,
 }
 
-/// A reader of pages for one thread.
+/// A reader of the pages of a file, for one thread.
 pub struct FilePages<'a> {
     view: FileView<'a>,
     /// The windows, the most recently used first.
     windows: Vec<Window>,
 }
 
-/// A part of the file in memory.
+/// A part of the file that was read into memory.
 #[derive(Default)]
 struct Window {
     at: u64,
@@ -120,10 +120,10 @@ impl<'a> FileView<'a> {
         FilePages { view: self, windows: Vec::new() }
     }
 
-    /// Checks that the reading has not taken too long, and that the file has not changed.
+    /// Checks that reading has not taken longer than the [`Limit`], and that the file has not changed.
     ///
     /// # Errors
-    /// When either check fails.
+    /// When the time is over, or the file has changed.
     pub fn check(&self) -> Result<()> {
         self.limit.map_or(Ok(()), |limit| limit.check(self.path))?;
         self.at_rest.map_or(Ok(()), |at_rest| at_rest.check(self.path))
@@ -178,8 +178,9 @@ impl Limit {
 }
 
 impl Log<'_> {
-    /// Replaces the pages that are in the log. `into` was read from the file at offset `at`, which gave `read` bytes; the file may be
-    /// shorter than the log knows. Returns the number of bytes that are now valid.
+    /// Replaces each page in `into` that is also in the write-ahead log by its version in the log. `into` has the pages from byte `at` of
+    /// the file on, of which the first `read` bytes were read: the file may lack pages that are only in the log. Returns the number of
+    /// bytes at the start of `into` that are now valid.
     fn patch(self, into: &mut [u8], at: u64, read: usize, path: &Path) -> Result<usize> {
         let first = at / self.page_bytes as u64;
         let mut right = 0;

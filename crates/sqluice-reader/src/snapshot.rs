@@ -43,7 +43,7 @@ use crate::pages::{FileView, Limit, Log, ViewedFile};
 /// The sizes of the log's header, and of the header of each frame ([§4.1](https://www.sqlite.org/fileformat2.html#wal_file_format)).
 const LOG_HEADER_BYTES: u64 = 32;
 const FRAME_HEADER_BYTES: u64 = 24;
-/// The offset of the salts in the log's header. Each frame repeats the salts.
+/// The offset of the salts in the header of the write-ahead log. The header of each frame repeats the salts.
 const LOG_SALTS_AT: u64 = 16;
 
 /// Options for reading a database.
@@ -83,10 +83,10 @@ impl TakesSettings for ReadOptions {
     }
 }
 
-/// A committed state of a database; see the module's description.
+/// One committed state of a database, which stays the same while it is read.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// The connection in its transaction. The field precedes the descriptor because it must be closed first.
+    /// The connection with the read transaction. The field precedes the descriptor because the connection must be closed first.
     connection: Arc<Mutex<Connection>>,
     /// The open file; `None` after [`Snapshot::close_file`].
     descriptor: RwLock<Option<Descriptor>>,
@@ -96,15 +96,15 @@ pub struct Snapshot {
     header: Header,
     page_count: u32,
     journal_mode: String,
-    /// A bitmap of the pages that have a frame in the log.
+    /// A bitmap of the pages that have a frame in the write-ahead log.
     in_log: Vec<u64>,
     limit: Option<Limit>,
     /// The check that shows whether the file has changed, if the file is read without locks.
     at_rest: Option<AtRest>,
-    /// The root pages of tables, once they have been read.
+    /// The root page of each table, by its name in `sqlite_schema`; empty until the root pages have been read.
     pub(crate) roots: OnceLock<HashMap<String, u32>>,
-    /// The owner of the temporary file to which the database was fetched, if it was: its drop removes the file. The field is dropped after
-    /// the connection and the descriptor.
+    /// The owner of the temporary file to which the database was fetched; `None` if it was not fetched. Dropping the owner removes the
+    /// file, so this field is dropped after the connection and the descriptor.
     fetched: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -162,7 +162,8 @@ impl Snapshot {
         self.fetched.is_some()
     }
 
-    /// Reads a database that `connection` holds in an exclusive transaction, in a rollback mode or with an empty log.
+    /// Reads a database that `connection` has locked with an exclusive transaction. The database is in a rollback mode, or in WAL mode with
+    /// an empty log.
     ///
     /// # Errors
     /// When the database can't be read.
@@ -278,7 +279,7 @@ impl Snapshot {
         &self.path
     }
 
-    /// Returns the database header. For an empty file, it is the header of a new database.
+    /// Returns the database header. If the file is empty, returns the header that a new database would have.
     pub fn header(&self) -> &Header {
         &self.header
     }

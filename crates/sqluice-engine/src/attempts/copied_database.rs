@@ -56,14 +56,15 @@ pub struct CopyJob<'a> {
     pub schema: &'a Schema,
     /// The objects that are copied, in the order in which their trees and schema rows are written.
     pub objects: &'a [CopiedObject<'a>],
-    /// The bytes of all sources, for the progress, and the bytes of their pages in use, from which the size of the copy is estimated.
+    /// The number of bytes of all sources, for the progress; and the number of bytes of their pages in use, from which the size of the copy
+    /// is estimated.
     pub source_bytes: (u64, u64),
     /// The database header of the copy. Its page count is filled in when it is known.
     pub header: Header,
     /// The target of the copy.
     pub target: &'a Target,
-    /// `true` if all leaves are built anew from their entries, so that the copy has no deleted bytes. Leaves of trees that were made for
-    /// this copy have none, and are copied unchanged.
+    /// `true` if all leaves are built anew from their entries, so that the copy has no deleted bytes. Trees that were made for this copy
+    /// have no deleted bytes, so their leaves are copied unchanged.
     pub compact: bool,
     /// `true` if all interior pages come directly after page 1, before all leaves. With auto_vacuum, SQLite writes the copy and puts only
     /// the roots after page 1.
@@ -92,8 +93,8 @@ impl<'a> CopyJob<'a> {
         self.also_verified.iter().copied().chain(of_pieces).collect()
     }
 
-    /// Returns the source trees to verify that can't be verified while they are copied, because their entries are sorted or merged. These
-    /// trees are read once more for the verification. `sorts` is `true` for each object whose entries are sorted.
+    /// Returns the source trees that are read only to be verified: their entries are sorted, merged or read by SQLite, so they can't be
+    /// verified while they are copied. `sorts` is `true` for each object whose entries are sorted.
     fn read_for_verification(&self, sorts: &[bool]) -> Vec<VerifiedTree<'a>> {
         let is_copied = |object: &CopiedObject<'_>| matches!(object.tree, TreeContent::Copied(_));
         let objects = self.objects.iter().zip(sorts);
@@ -129,12 +130,13 @@ pub struct CopiedObject<'a> {
 pub enum TreeContent<'a> {
     /// The object has no tree, such as a view or a trigger.
     None,
-    /// One tree, or several trees of the same kind, which are copied one after another. With several tables, all rowids of a table are
+    /// One tree, or several trees of the same kind, which are copied one after another. If the trees are tables, all rowids of a table are
     /// greater than the rowids of the table before.
     Copied(Vec<CopiedPiece<'a>>),
     /// Several trees of the same kind whose keys interleave, so that their entries are merged.
     United(Vec<CopiedPiece<'a>>),
-    /// One or several trees of an index whose entries have another order in the copy, and that order. The entries are sorted.
+    /// One or several trees of an index, and the order that their entries must have in the copy, which is another one. The entries are
+    /// sorted.
     Sorted(Vec<CopiedPiece<'a>>, KeyOrder),
     /// The rows of `sqlite_sequence`: the name of each table and its largest rowid.
     Sequences(Vec<(String, i64)>),
@@ -146,7 +148,7 @@ pub enum TreeContent<'a> {
 pub struct CopiedPiece<'a> {
     /// The source database.
     pub snapshot: &'a Snapshot,
-    /// The tree.
+    /// The tree in the source database.
     pub tree: &'a StoredTree,
     /// The changes to the entries when they are copied, such as new rowids.
     pub changes: Changes<'a>,
@@ -351,8 +353,8 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
     })
 }
 
-/// Returns the table and the index of an object if it is a unique index or a WITHOUT ROWID table, so that its entries must have different
-/// keys.
+/// Returns the table and the index of an object whose entries must have different keys: a unique index or a WITHOUT ROWID table. Returns
+/// `None` for other objects.
 fn unique_of<'s>(schema: &'s Schema, object: &StoredObject) -> Option<(&'s Table, &'s Index)> {
     let table = schema.table(&object.table)?;
     let index = match &*object.kind {
@@ -412,7 +414,7 @@ impl<'a> CopiedPiece<'a> {
 
 /// A table or an index whose tree is united from the trees of several sources, in which rows of different sources may share keys.
 pub struct SharedTree<'a> {
-    /// The object.
+    /// The table or index, as one of the sources has it.
     pub object: &'a StoredObject,
     /// The tree of the object in each source, in the order of the sources.
     pub pieces: Vec<CopiedPiece<'a>>,
@@ -548,8 +550,8 @@ impl Copying<'_, '_> {
         Ok(WrittenPages { trees: made, page_count, singles, checksum })
     }
 
-    /// Copies or merges the trees of the objects with the numbers `group` in one pass. Sets `sorts` for each tree whose entries are found
-    /// out of order, which is an error.
+    /// Copies or merges, in one pass, the trees of the objects at the positions `group` of [`CopyJob::objects`]. If the entries of a tree
+    /// are out of order, sets its element of `sorts` and returns an error.
     fn copy(
         &mut self,
         group: &[usize],
@@ -592,7 +594,7 @@ impl Copying<'_, '_> {
         Ok(copied.map(|(tree, relocated)| CopiedTree { tree, relocated, sorted: false }).collect())
     }
 
-    /// Sorts the entries of the object with the number `place`, an index or a WITHOUT ROWID table, and writes its tree.
+    /// Sorts the entries of the object at position `place` of [`CopyJob::objects`], an index or a WITHOUT ROWID table, and writes its tree.
     fn sort(
         &mut self,
         place: usize,

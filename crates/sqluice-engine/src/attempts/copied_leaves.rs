@@ -20,16 +20,16 @@ use crate::verification::Verification;
 pub struct LeavesJob<'a> {
     /// The source database.
     pub snapshot: &'a Snapshot,
-    /// The table.
+    /// The table whose leaves are copied.
     pub table: &'a StoredObject,
     /// The options, of which threads and memory are used.
     pub options: &'a WriteOptions,
 }
 
-/// A range of pages in a file that several processes fill. One process writes the range.
+/// A range of pages in a file that several processes fill. One of the processes writes the pages of the range.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRange<'a> {
-    /// The file.
+    /// The file that several processes fill.
     pub file: &'a Path,
     /// The first page of the range.
     pub first_page: u32,

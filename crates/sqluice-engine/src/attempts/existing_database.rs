@@ -156,7 +156,7 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(Outcome { tables, ..outcome })
     }
 
-    /// Writes the rows of `jobs` directly as pages. `indexes` has the number of each job's table in the schema.
+    /// Writes the rows of `jobs` directly as pages. `indexes` has, for each job, the position of its table in the schema's `tables`.
     fn pages(
         &mut self,
         transaction: &mut Transaction<'_>,
@@ -200,7 +200,7 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(written)
     }
 
-    /// Lets SQLite insert the rows of a table, which exists now, and counts how many rows were replaced.
+    /// Lets SQLite insert the rows of a table that was there before or has just been created, and counts how many rows were replaced.
     fn store(&mut self, transaction: &Transaction<'_>, index: usize, job: Job<'_>) -> Result<Written> {
         let (plan, table) = (&self.plan.tables[index], &self.schema.tables[index]);
         let (workers, known) = (self.plan.threads, self.plan.existing.as_ref());

@@ -50,7 +50,7 @@ pub enum Outcome<R = Report> {
 /// An assumption that does not hold, and the error that showed it.
 #[derive(Debug)]
 pub struct Refuted {
-    /// The assumption.
+    /// The assumption that does not hold.
     pub assumption: Assumption,
     /// The error with which the run fails if no other plan is possible.
     pub error: Error,
@@ -154,7 +154,7 @@ fn not_written(target: &Path) -> Error {
         .hint("write a local file, then copy it to the URL")
 }
 
-/// Returns the numbers of the tables in the order in which [`write()`] reads their rows.
+/// Returns the positions in [`Plan::tables`] in the order in which [`write()`] reads the rows of the tables.
 pub fn reading_order(plan: &Plan) -> Vec<usize> {
     // For a new database, the rows that SQLite inserts are read first, into a temporary database. For an existing database, they are read
     // last.

@@ -87,8 +87,7 @@ pub(crate) fn write_unfinished(
 }
 
 /// Completes `written`, the report on all tables, with the tables that SQLite filled and the indexes that SQLite built. `staged` and
-/// `stored` have an element for each table that SQLite filled: the rows that were passed to SQLite, and the number of rows that SQLite
-/// kept.
+/// `stored` have an element for each table that SQLite filled: `staged` the rows that SQLite got, `stored` the number of rows that it kept.
 fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Written], stored: &[u64]) {
     let mut filled = staged.iter().zip(stored);
     for ((table, plan), written) in schema.tables.iter().zip(&plan.tables).zip(written) {
@@ -255,7 +254,7 @@ impl NewDatabaseAttempt<'_, '_> {
 }
 
 /// Completes `written` with an empty root for each tree that SQLite will fill: the table if it was not written, and its automatic indexes,
-/// because no statement of SQLite creates those later. A virtual table has no tree.
+/// which no later statement creates. A virtual table has no tree.
 fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appender) -> Written {
     if table.is_virtual {
         return Written::default();

@@ -22,7 +22,7 @@ pub(super) struct Head {
     /// The bytes of the head, with room for the longest rowid.
     template: Vec<u8>,
     rowid_at: usize,
-    /// The bytes of header size and serial types. Varying types are zero.
+    /// The bytes of the header size and the serial types. Serial types that vary from row to row are zeros.
     header: Vec<u8>,
     types_bytes: usize,
 }
@@ -38,8 +38,8 @@ impl Head {
         Head { payload_bytes, rowid_at: template.len(), template, header, types_bytes }
     }
 
-    /// Writes the cells of the rows from `first_row` on into `runs`, the reserved runs of cells in `bytes`. As varints, all rowids have the
-    /// length of `first_rowid`.
+    /// Writes the cells of the rows from `first_row` on into `runs`, the reserved runs of cells in `bytes`. The varints of all rowids must
+    /// have the same length as the varint of `first_rowid`.
     pub(super) fn write_rows(
         &mut self,
         bytes: &mut [u8],
@@ -84,7 +84,7 @@ impl Head {
     }
 }
 
-/// Copies `template` to the start of every cell, and increments its byte `counter` for each cell. The byte does not overflow.
+/// Copies `template` to the start of every cell. From cell to cell, its byte at `counter` is incremented, which must not overflow.
 fn write_counting(cells: &mut [u8], cell_bytes: usize, template: &mut Vec<u8>, counter: usize) {
     // The bytes after the template are overwritten later.
     template.resize(template.len().max(cell_bytes.min(8)), 0);

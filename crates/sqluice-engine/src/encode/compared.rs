@@ -26,7 +26,7 @@ pub struct ComputedIndexes {
     expressions: Expressions,
     /// The indexes, as positions in [`Table::indexes`].
     indexes: Vec<usize>,
-    /// The columns that entries depend on and that records store.
+    /// The positions in the table of the stored columns on which the entries depend, in ascending order.
     columns: Vec<usize>,
 }
 
@@ -74,7 +74,7 @@ impl ComputedIndexes {
         &self.indexes
     }
 
-    /// Returns the columns that entries depend on, in ascending order.
+    /// Returns the positions in the table of the stored columns on which the entries depend, in ascending order.
     pub fn columns(&self) -> &[usize] {
         &self.columns
     }
@@ -107,9 +107,9 @@ pub struct EntriesOfRows {
 }
 
 impl EntriesOfRows {
-    /// Computes the entries of at most [`ROWS_MAX`](sqluice_core::batch::ROWS_MAX) rows. `cells` are the values of
-    /// [`ComputedIndexes::columns`], as records have them. Calls `each` with the position of the index, the number of the row, and the
-    /// values of the entry.
+    /// Computes the entries of at most [`ROWS_MAX`](sqluice_core::batch::ROWS_MAX) rows. `cells` has the values of
+    /// [`ComputedIndexes::columns`], as records have them. Calls `each` with the position of the index in [`Table::indexes`], the position
+    /// of the row in `rowids`, and the values of the entry.
     ///
     /// # Errors
     /// If an expression can't be evaluated for a row.

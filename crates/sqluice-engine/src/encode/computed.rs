@@ -1,4 +1,4 @@
-//! Adds to a batch what SQLite computes: generated columns, keys of indexes, and the verdict of CHECKs.
+//! Adds to a batch the values that SQLite computes: generated columns, computed keys of indexes, and the verdict of CHECKs.
 //!
 //! ```text
 //!  given     a, b, rowids                    the stored columns of the batch
@@ -50,12 +50,12 @@ pub(super) struct Computed {
     present_time: Option<PresentTime>,
     /// The layers, CHECKs and keys, combined for few scans; `None` if SQLite can't prepare that number of expressions at once.
     stages: Option<Vec<Stage>>,
-    /// `true` if the last batch had a row at fault. The caller then passes it again without the row, and it may have more such rows: so
-    /// the next batch is evaluated step by step at once.
+    /// `true` if a row of the last batch was refused. The caller then passes the batch again without this row. The rest of the batch may
+    /// have more such rows, so it is evaluated step by step at once.
     at_fault: bool,
-    /// The columns of the table that expressions name, without generated ones.
+    /// The positions of the columns that expressions name, except generated columns.
     named: Vec<usize>,
-    /// The number of columns of the table. The names of the rowid follow them.
+    /// The number of columns of the table. In a batch, the names of the rowid follow these columns.
     columns: usize,
     rowid_alias: Option<usize>,
     affinities: Vec<Affinity>,
@@ -106,29 +106,29 @@ impl Output {
 #[derive(Debug)]
 struct Stage {
     query: Query,
-    /// The destination of each result.
+    /// The destination of each result of the query.
     takes: Vec<Take>,
     /// The columns that later stages name.
     named_later: Vec<usize>,
 }
 
-/// The destination of a result.
+/// The destination of one result of the query of a [`Stage`].
 #[derive(Clone, Copy, Debug)]
 enum Take {
-    /// The result with this index in the layer of the stage.
+    /// The result is the value of the generated column with this index in the layer of the stage.
     OfLayer(usize),
-    /// The verdict of CHECKs: 1 if the row breaks one.
+    /// The result is 1 if the row breaks one of the CHECKs.
     Broken,
-    /// The WHERE of the group of keys with this index: 1 if it is true for the row.
+    /// The result is 1 if the WHERE is true for the row: the WHERE of the group with this index in [`Computed::keys`].
     Kept(usize),
-    /// The result with the second index, of the group of keys with the first index.
+    /// The result is a computed term of a key: the term with the second index in the group with the first index in [`Computed::keys`].
     Key(usize, usize),
 }
 
 /// CHECKs that are evaluated together.
 #[derive(Debug)]
 struct Checks {
-    /// Each result is true if the row breaks the CHECK of the same number.
+    /// The query that evaluates the CHECKs: each result is true if the row breaks the CHECK at the same position of `texts`.
     query: Query,
     texts: Vec<String>,
 }
@@ -144,7 +144,7 @@ pub(super) struct Completed<'a> {
 /// The positions in [`Completed`] of the computed terms and the rows of an index.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IndexPlace {
-    /// The column of the first computed term of the key; further ones follow it.
+    /// The index in [`Completed::columns`] of the first computed term of the key. The other computed terms follow it.
     pub(crate) first_term: usize,
     /// The position of the index's rows in [`Completed::kept`]; `None` if the index has all rows.
     pub(crate) kept: Option<usize>,
@@ -431,7 +431,8 @@ impl Computed {
         }
     }
 
-    /// Evaluates everything for all rows. Returns `false` if a row is at fault, or if SQLite fails: the results are then incomplete.
+    /// Evaluates all layers, CHECKs and keys for all rows. Returns `false` if a row is at fault, or if SQLite fails: the results are then
+    /// incomplete.
     fn evaluate_stages(&mut self, rules: &[ColumnRules], rows: usize) -> bool {
         let Computed { evaluator, stages, layers, keys, given, kept, stored, .. } = self;
         let Some(stages) = stages else { return false };
@@ -486,7 +487,7 @@ impl Computed {
     }
 }
 
-/// Prepares the stages of everything that is computed.
+/// Combines the layers, CHECKs and keys into stages, and prepares the query of each stage.
 ///
 /// # Errors
 /// The error of SQLite.
@@ -620,7 +621,7 @@ fn as_float<'v>(value: Value<'v>, text: &'v mut Vec<u8>) -> Value<'v> {
     }
 }
 
-/// Returns the stored form of computed values.
+/// Returns the stored form of the computed values of a column with this affinity.
 fn in_table<'a>(cells: &'a Cells, rows: usize, affinity: Affinity, scratch: &'a mut Scratch) -> Stored<'a> {
     let lost = Cell::new(false);
     let mixed = cells.mixed(0, rows);

@@ -35,7 +35,8 @@ enum Ints<'a> {
 }
 
 impl Ints<'_> {
-    /// Sets `halves` to the first `rows` values, each as half of a pair. Returns `false` if a value is `i64::MIN`, which can't be a half.
+    /// Sets `halves` to the halves that the first `rows` values have in a pair, a key that stands for a record of two integers or NULLs.
+    /// Returns `false` if a value is `i64::MIN`, which has no half.
     fn pair(&self, rows: usize, halves: &mut Vec<u64>) -> bool {
         halves.clear();
         match self {
@@ -91,7 +92,7 @@ pub(crate) struct Entries<'s> {
     buffer: Buffer<'s>,
     /// The serial types of the current row.
     serials: Vec<u64>,
-    /// The halves of a batch of pairs.
+    /// The halves of the pairs of a batch: those of the first value and those of the second value of each record.
     halves: [Vec<u64>; 2],
 }
 
@@ -121,8 +122,8 @@ impl<'s> Entries<'s> {
         Entries { fields, kept: None, buffer, serials: Vec::new(), halves: Default::default() }
     }
 
-    /// Pushes the rows of a batch to the sorter. `numbers` are the numbers of their records in the source, counted from 1. `kept` are the
-    /// rows of each partial index.
+    /// Pushes the rows of a batch to the sorter. `numbers` has the number of each row's record in the source, counted from 1. `kept` has,
+    /// for each partial index, `true` for each row that the index has.
     pub(super) fn push(
         &mut self,
         (stored, kept): (&[Stored<'_>], &[Vec<bool>]),

@@ -121,7 +121,7 @@ pub struct RowidRange {
 /// The rowid of the row before the next row to encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastRowid {
-    /// The rowid.
+    /// The rowid of the row before.
     pub rowid: i64,
     /// `true` if the rowid is the number of the row, counted from 1 over the source. NULL in the next row then means the number of that
     /// row, too.
@@ -131,13 +131,13 @@ pub struct LastRowid {
 /// The sizes of every row's record.
 #[derive(Debug, Default)]
 struct Sizes {
-    /// The bytes of the serial types.
+    /// The number of bytes of the serial types of each row.
     types: Vec<u32>,
-    /// The bytes of the whole record.
+    /// The number of bytes of the whole record of each row.
     payload: Vec<u32>,
-    /// For each column, the least number of bytes that any row has after its value of this column.
+    /// For each column, the smallest number of bytes that follow the column's value in the record of any row.
     after: Vec<usize>,
-    /// `true` if all rows have the size of the first row.
+    /// `true` if the records of all rows have the same size as that of the first row.
     alike: bool,
 }
 
@@ -195,8 +195,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// Adds a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for rowids. `last` is the rowid of the row
-    /// before, if known.
+    /// Encodes a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for rowids. `last` is the rowid of the
+    /// row before the batch, if known.
     ///
     /// # Errors
     /// If rows can't be stored: then nothing of the batch is stored. Also the errors of `chunks`.
@@ -329,7 +329,7 @@ impl<'s> EntryEncoder<'s> {
         Ok(EntryEncoder { columns, rowid_alias: table.rowid_alias, scratch, computed, entries })
     }
 
-    /// Pushes the entries of rows whose values are as they are stored.
+    /// Pushes the entries of the rows of a batch. The values of the batch must be as the table stores them.
     ///
     /// # Errors
     /// If an expression can't be evaluated for a row, or the sorter fails.
@@ -531,7 +531,7 @@ impl RunOfRows<'_> {
         Ok(())
     }
 
-    /// Stores a row with overflow pages in the simple way.
+    /// Stores a row with overflow pages: encodes its record as a whole, and pushes the record to the chunk.
     fn push(&self, row: usize, chunks: &mut impl Chunks, record: &mut Vec<u8>) -> Result<()> {
         record.clear();
         let types = self.sizes.types[row] as usize;
@@ -659,7 +659,7 @@ impl ColumnRules {
 
 /// The refused rows of a batch, each once, as an error takes much more memory than a value.
 struct Refusals<'a> {
-    /// A bit for each row that a column has refused.
+    /// A bit for each row of the batch, which is set if a column has refused the row.
     rows: &'a mut [u64],
     list: &'a mut Vec<RefusedRow>,
 }

@@ -25,8 +25,8 @@ pub(super) struct Alias<'n> {
     pub(super) autoincrement: bool,
 }
 
-/// The kinds of values that all workers have found in the column, for rows in any order. NULL means one more than the largest rowid before
-/// it, which is known only if all rows are encoded in sequence.
+/// The kinds of values, NULL or numbers, that all workers have found in the column, for rows in any order. NULL means one more than the
+/// largest rowid before it, which is known only if all rows are encoded in sequence.
 #[derive(Debug, Default)]
 pub(crate) struct AnyOrder {
     null: AtomicBool,
@@ -39,7 +39,8 @@ impl AnyOrder {
         self.null.load(Ordering::Relaxed) && self.number.load(Ordering::Relaxed)
     }
 
-    /// Adds the values of a stored batch. `largest` is the largest rowid so far, if the worker knows all rows before.
+    /// Takes note of the values in a batch. If the worker knows all rows before, sets `largest` to the largest rowid up to the end of the
+    /// batch. Otherwise, adds the kinds of the values.
     pub(super) fn note(&self, batch: Seen, largest: Option<&mut Option<i64>>) {
         match largest {
             Some(largest) => *largest = batch.largest,

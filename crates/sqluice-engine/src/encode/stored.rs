@@ -158,7 +158,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Adds the bytes of every row's serial type and value.
+    /// Adds, for each row, the size of the column's serial type to `types`, and the size of its value to `payload`.
     pub(super) fn add_sizes(&self, types: &mut [u32], payload: &mut [u32]) {
         match self {
             Stored::Numbers { serials: Serials::Each { serials, .. }, .. } => {
@@ -294,7 +294,7 @@ impl<'a> Serials<'a> {
     }
 }
 
-/// Returns the least and the greatest integer, or `i64::MAX` and `i64::MIN` if `ints` is empty.
+/// Returns the smallest and the largest integer, or `i64::MAX` and `i64::MIN` if `ints` is empty.
 #[multiversion(targets("x86_64+avx2"))]
 fn smallest_and_largest(ints: &[i64]) -> (i64, i64) {
     // A closure would be called instead of being inlined into the loop.
@@ -403,7 +403,7 @@ impl Scratch {
         if all { Numbers::Any } else { Numbers::No }
     }
 
-    /// Stores the integers that a function returns. Returns `false` at the first result that is no integer.
+    /// Stores the integers that a function returns. At the first result that is no integer, stops and returns `false`.
     #[inline]
     fn try_ints(
         &mut self,
@@ -420,7 +420,7 @@ impl Scratch {
         true
     }
 
-    /// Stores the numbers that a function returns. Returns `false` at the first result that is no number, without the rest.
+    /// Stores the numbers that a function returns. At the first result that is no number, stops and returns `false`.
     #[inline]
     fn try_numbers<'v>(
         &mut self,

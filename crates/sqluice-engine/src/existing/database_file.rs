@@ -108,7 +108,7 @@ impl DatabaseFile {
         }
     }
 
-    /// Switches direct I/O off.
+    /// Switches direct I/O off for the descriptor, if this crate has opened it.
     pub(super) fn end_direct(&self, direct: &mut Direct) {
         if let DatabaseFile::Own(file) = self {
             direct.off(file);
@@ -164,7 +164,7 @@ impl FileOfConnection {
         }
     }
 
-    /// Returns the error of the system behind an error code of SQLite.
+    /// Returns the system error that made a call of the file object return this error code of SQLite.
     fn last_error(&self, methods: &ffi::sqlite3_io_methods, code: i32) -> io::Error {
         let mut number = 0_i32;
         // SAFETY: the file object is open, and this operation sets an integer.

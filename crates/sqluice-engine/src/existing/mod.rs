@@ -74,7 +74,7 @@ use sqluice_reader::no_file;
 /// The time that SQLite itself waits for a lock. Between two waits, the cancel flag is checked.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// An open existing database.
+/// An existing database that is open for changes.
 #[derive(Debug)]
 pub struct Existing {
     /// The connection. Fields are dropped in order, so it is closed before the descriptor `file`.
@@ -168,7 +168,7 @@ impl Existing {
         Existing { geometry: self.geometry.with_pending_byte(pending_byte), ..self }
     }
 
-    /// Returns the connection.
+    /// Returns the connection to the database.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -230,7 +230,7 @@ impl Existing {
         &self.journal_mode
     }
 
-    /// Returns the present schema. In a transaction, no other process can change the schema.
+    /// Returns the schema as it is now. In a transaction, no other process can change the schema.
     ///
     /// # Errors
     /// If SQLite can't read it.
@@ -240,8 +240,9 @@ impl Existing {
         })
     }
 
-    /// Returns the reason, a sentence for the plan, why pages can't be written into a database of this kind, in any state; `None` if the
-    /// kind is no obstacle. Its present state may be one: see [`Transaction::obstacle`].
+    /// Returns the reason, a sentence for the plan, why pages can't be written into a database with these properties, such as its text
+    /// encoding, whatever its state; `None` if the properties are no obstacle. The present state may be an obstacle: see
+    /// [`Transaction::obstacle`].
     ///
     /// # Errors
     /// If SQLite can't read it.

@@ -57,8 +57,8 @@ fn verify_index(connection: &Connection, table: &Table, index: &Index, tree: &Wr
     count(connection, &index.name, &from, tree)
 }
 
-/// Compares the number of entries in a small tree with the written number. Checks only that a large tree has at least two entries. An index
-/// that no query can use is not checked.
+/// Compares the number of entries that SQLite finds in a small tree with the number that was written. For a large tree, checks only that
+/// SQLite finds at least two entries. An index that no query can use is not checked.
 fn count(connection: &Connection, name: &str, from: &str, tree: &WrittenTree) -> Result<()> {
     let wanted = if tree.leaf_pages <= LEAVES_MAX { tree.entries } else { 2 };
     let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {from} LIMIT ?1)");

@@ -245,8 +245,8 @@ impl Transaction<'_> {
         Ok(ExistingTrees { root_page, indexes, edge })
     }
 
-    /// Returns `true` if this transaction has deleted all rows of the table. Then SQLite's page cache has an empty root page, but the file
-    /// still has the old root page, so the right edge must not be read from the file.
+    /// Returns `true` if this transaction has deleted all rows of the table. In this case, SQLite's page cache has an empty root page, but
+    /// the file still has the old root page, so the right edge must not be read from the file.
     fn is_emptied(&self, task: &Task<'_>) -> Result<bool> {
         if task.plan.action != Action::Replace {
             return Ok(false);

@@ -44,10 +44,11 @@ pub(super) enum Message {
 /// Decoded rows, ready for SQLite.
 #[derive(Debug, Default)]
 pub(super) struct Decoded {
-    /// The cells of each given column.
+    /// The values of each column that is inserted, for all rows.
     pub(super) cells: Vec<Cells>,
     pub(super) rows: usize,
-    /// The rows at which runs of consecutive records begin, with the numbers of their records, both counted from 0.
+    /// The runs of rows whose records follow each other in the input. Each run is given by the index of its first row, and by the number of
+    /// this row's record in the input, both counted from 0.
     pub(super) records: Vec<(usize, u64)>,
 }
 

@@ -24,7 +24,7 @@ use super::statement::{Statements, cannot_insert};
 /// The number of values of a row that a message shows; `...` stands for further values.
 const VALUES_MAX: usize = 8;
 
-/// A batch that failed.
+/// A batch of rows that SQLite failed to insert.
 pub(super) struct Failure<'a> {
     pub(super) connection: &'a Connection,
     pub(super) table: &'a Table,
@@ -78,7 +78,7 @@ impl Failure<'_> {
         Ok(self.insert(&mut range, from, to)?.map(|error| (from, error)))
     }
 
-    /// Inserts some rows, all or none. Returns the error about them, if any.
+    /// Inserts some rows of the batch, all of them or none. Returns SQLite's error if it refuses them.
     fn insert(
         &self,
         range: &mut Statement<'_>,

@@ -1,4 +1,4 @@
-//! Inserts the rows of a source through SQLite, if pages are impossible or slower.
+//! Inserts the rows of a source by INSERT statements of SQLite: where rows can't be written as pages, or where this would be slower.
 //!
 //! ```text
 //!  source ──> parts ──> workers (one per core) ─> batches ──────────────> calling thread
@@ -51,8 +51,8 @@ const BATCH_BYTES: usize = 1 << 20;
 /// The options for inserting rows.
 #[derive(Clone, Debug)]
 pub struct Insert {
-    /// The columns of the table that the source gives, in any order, without generated columns. The other columns get their DEFAULT.
-    /// (Batches have all columns.)
+    /// The columns that are inserted, as positions in the table, in any order and without generated columns. The other columns get their
+    /// DEFAULT. The batches of the source have all columns of the table.
     pub columns: Vec<usize>,
     /// The conversions of text that a declared type may do.
     pub coercion: Coercion,
@@ -148,7 +148,7 @@ pub fn insert(
     Ok(inserting.inserted)
 }
 
-/// The state of the calling thread.
+/// The state of the thread that runs the INSERT statements.
 struct Inserting<'a, 'r, 'f> {
     connection: &'a Connection,
     table: &'a Table,
@@ -161,9 +161,9 @@ struct Inserting<'a, 'r, 'f> {
     inserted: Inserted,
 }
 
-/// The insertion of rows to which SQLite would assign the given rowids.
+/// The statements for rows whose given rowids are the rowids that SQLite would assign.
 struct Numbered<'a> {
-    /// The index of the rowid among the given columns.
+    /// The index of the rowid in [`Insert::columns`].
     given: usize,
     insert: Statement<'a>,
     last: Statement<'a>,
@@ -183,7 +183,7 @@ impl Numbered<'_> {
 }
 
 impl Inserting<'_, '_, '_> {
-    /// Handles the message whose turn it is. Returns an emptied batch, if any.
+    /// Handles the next message in the order of the parts. Returns an emptied batch, if any.
     fn take(&mut self, message: Message) -> Result<Option<Decoded>> {
         match message {
             Message::Rows(batch) => return self.insert(batch).map(Some),

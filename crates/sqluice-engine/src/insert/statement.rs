@@ -1,4 +1,4 @@
-//! Builds the INSERT statements, and the keys that match rows.
+//! Builds the INSERT statements of a table. With an upsert, they update the existing row that has the same key.
 //!
 //! ```text
 //!  INSERT OR FAIL INTO main.t (a, b) SELECT c1, c2 FROM sqluice_rows(?1) WHERE true ON CONFLICT DO NOTHING
@@ -27,7 +27,8 @@ pub(super) struct Statements {
     pub(super) numbered: Option<NumberedSql>,
     /// `true` if a failed statement leaves the rows before the refused row; `false` if it leaves nothing.
     pub(super) fails_half_done: bool,
-    /// `true` if another row of the statement may be the missing parent of a row, so that a failure of the row alone proves nothing.
+    /// `true` if another row of the statement may be the missing parent of a row, or may replace the row. A failure of the row alone then
+    /// proves nothing.
     pub(super) rows_cure: bool,
     /// `true` if a batch needs a savepoint, because a trigger may leave it half done.
     pub(super) savepoint: bool,
@@ -37,7 +38,7 @@ pub(super) struct Statements {
 /// for each rowid in the table (`bench/existing --only insert`).
 #[derive(Debug)]
 pub(super) struct NumberedSql {
-    /// The index of the rowid among the given columns.
+    /// The index of the rowid in [`Insert::columns`].
     pub(super) given: usize,
     pub(super) insert: String,
     /// The query for the last rowid of the table.

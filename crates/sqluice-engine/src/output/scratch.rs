@@ -1,4 +1,4 @@
-//! A temporary file for the work on a database. The file is removed afterwards.
+//! A temporary file that a run needs while it makes a database, such as the staging database. The file is removed afterwards.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -10,13 +10,13 @@ use sqluice_platform::paths::ends_with_separator;
 /// The folder and the name of a file, which need not exist. Symbolic links are resolved.
 #[derive(Clone, Debug)]
 pub struct TargetPath {
-    /// The folder.
+    /// The folder of the file.
     pub folder: PathBuf,
     /// The name of the file in the folder.
     pub file_name: OsString,
 }
 
-/// The reason why a name can't be the name of a file.
+/// The reason why a path can't be the path of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unresolved {
     Empty,

@@ -12,7 +12,7 @@ use super::path_as_text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ColumnReport {
-    /// The name.
+    /// The name of the column.
     pub name: String,
     /// The declared type, which may be empty.
     #[serde(rename = "type")]
@@ -33,23 +33,23 @@ pub struct ColumnReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct NullMarkers {
-    /// The most frequent of these texts, such as `NA`.
+    /// The most frequent texts for NULL in the column, such as `NA`.
     pub tokens: Vec<String>,
-    /// `true` if the setting `null` reads these texts as NULL. JSON has a NULL of its own.
+    /// `true` if the setting `null` can have these texts read as NULL. JSON has a NULL of its own.
     pub readable: bool,
-    /// The number type of the column without these texts, if all other values are numbers.
+    /// The number type that the column would have without the texts for NULL; `None` if some other value is no number.
     #[serde(rename = "type")]
     pub near: Option<&'static str>,
-    /// The first of these texts.
+    /// The first text for NULL in the column.
     pub value: String,
     /// The file of the value.
     #[serde(serialize_with = "path_as_text")]
     pub file: Option<PathBuf>,
     /// The line of the value, counted from 1.
     pub line: Option<u64>,
-    /// The number of values that are such a text.
+    /// The number of values that are texts for NULL.
     pub nulls: u64,
-    /// The number of values, these texts included.
+    /// The number of all values, including the texts for NULL.
     pub values: u64,
 }
 
@@ -58,7 +58,7 @@ pub struct NullMarkers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MissedType {
-    /// INTEGER or REAL.
+    /// The type that the column nearly has: INTEGER or REAL.
     #[serde(rename = "type")]
     pub near: &'static str,
     /// The first value that prevented the type. A long value is truncated.
@@ -75,12 +75,13 @@ pub struct MissedType {
     pub others: u64,
     /// `true` if `others` is an upper bound: stretches of mostly text count as text, and are not read.
     pub at_most: bool,
-    /// `true` if the others are NULL markers in quotes, such as `"NA"`. The setting `null` reads only texts without quotes.
+    /// `true` if the values that are no numbers are NULL markers in quotes, such as `"NA"`. The setting `null` reads only texts without
+    /// quotes.
     pub quoted: bool,
-    /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
+    /// The settings with which the values that are no numbers would be read as numbers, each with its value: `thousands`, `price=,`.
     pub read_by: Vec<(&'static str, String)>,
-    /// The signs or separators of a value, such as `a currency`, if no setting reads this value together with the rest of the column. A
-    /// numeric type would keep the value as text.
+    /// The signs or separators of a value, such as `a currency`, if no setting reads this value and the other values of the column as
+    /// numbers. A numeric type would keep the value as text.
     pub signs: Option<&'static str>,
 }
 
@@ -90,7 +91,7 @@ pub struct MissedType {
 pub struct ChangedText {
     /// The first such value of the sample.
     pub value: String,
-    /// The stored value.
+    /// The value that is stored for the text.
     pub becomes: String,
     /// The file of the value.
     #[serde(serialize_with = "path_as_text")]

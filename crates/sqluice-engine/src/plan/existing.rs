@@ -26,14 +26,14 @@ use crate::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use crate::output::Target;
 use crate::target::{TableSnapshot, TargetSnapshot};
 
-/// SQLite inserts fewer rows than this into existing pages: a new page for each small load would waste space.
+/// The number of new rows below which SQLite inserts them into existing pages: new pages for each small load would waste space.
 const FEW_ROWS: u64 = 100;
 
-/// An index is rebuilt if its table grows by at least 1/`GROWTH` of its rows: to insert one entry at its place in the old tree takes about
-/// as long as to read and write `GROWTH` entries in order.
+/// The divisor of growth: an index is rebuilt if its table grows by at least 1/`GROWTH` of its rows. Inserting one entry at its place in
+/// the old tree takes about as long as reading and writing `GROWTH` entries in order.
 const GROWTH: u64 = 16;
 
-/// The least length of a table name that is compared with existing names: shorter names are similar to many others.
+/// The smallest number of characters of a table name that is compared with existing names: shorter names are similar to many others.
 const NEAR_CHARS_MIN: usize = 4;
 
 /// The known properties of the rows that a table will get.
@@ -41,13 +41,13 @@ const NEAR_CHARS_MIN: usize = 4;
 pub struct ExpectedRows {
     /// The approximate number of rows, if known.
     pub about: Option<u64>,
-    /// `true` if the rows have rowids.
+    /// `true` if the rows have rowids of their own.
     pub with_rowids: bool,
     /// `true` if the rowids ascend, as far as known.
     pub ascending: bool,
     /// The first rowid, if known.
     pub first_rowid: Option<i64>,
-    /// The columns that the rows have; `None` for all.
+    /// The positions in the table of the columns that the rows have; `None` for all columns.
     pub columns: Option<Vec<usize>>,
     /// A column that the rows lack and whose DEFAULT SQLite must compute, if any.
     pub computed: Option<String>,
@@ -224,7 +224,7 @@ fn indexed_here(
     }
 }
 
-/// Returns `true` if the user asks that a full-text table gets new rows.
+/// Returns `true` if the user asks that the full-text table `name` gets the new rows of the table with its text.
 fn is_asked(name: &str, options: &WriteOptions) -> bool {
     options.full_text.iter().any(|asked| asked.eq_ignore_ascii_case(name))
 }
@@ -283,7 +283,8 @@ fn asked(
     }
 }
 
-/// Returns the reason why SQLite must insert the rows of a table for the full-text tables that the user asks for, if any.
+/// Returns the reason why SQLite must insert the rows of a table, if the reason is a full-text table that gets these rows because the user
+/// asks for it.
 fn asked_of_sqlite((table, plan): (&Table, &TablePlan), existing: &TargetSnapshot) -> Option<String> {
     let followers = &existing.about(&table.name)?.followers;
     let mut names = plan.asked.names.iter().filter(|_| !plan.asked.is_remade);
@@ -353,7 +354,8 @@ fn fires_for_texts_alone(plan: &TablePlan, about: &TableSnapshot, options: &Writ
     plan.action == Action::Append && options.on_conflict == OnConflict::Abort && about.followers.are_all
 }
 
-/// Returns the reason why the rows are too few for new pages, or for a rebuild of the indexes, if any.
+/// Returns the reason why SQLite inserts the rows of an existing table: they are too few, or of unknown number, so that new pages or a
+/// rebuild of the indexes would not pay off. Returns `None` if these pay off.
 fn few(
     table: &Table,
     about: &TableSnapshot,

@@ -37,8 +37,8 @@ pub(crate) fn message_as_text<S: serde::Serializer>(message: &Message, to: S) ->
     to.collect_str(message)
 }
 
-/// Describes the files that were left out in a line for each reason, with the first names: `a picture: a.png, b.png`. The most frequent
-/// reasons are first.
+/// Describes the files that were left out: one line for each reason, with the names of its first files, such as `a picture: a.png, b.png`.
+/// The most frequent reasons are first.
 pub fn left_out_in_words(left_out: &[LeftOutFile]) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for LeftOutFile { name, why } in left_out {

@@ -52,12 +52,12 @@ pub struct Plan {
     pub page_bytes: usize,
     /// The number of worker threads.
     pub threads: usize,
-    /// The bytes of pages in a chunk.
+    /// The size in bytes of a chunk, a buffer of finished pages.
     pub chunk_bytes: usize,
     /// The rowid of the first row of a new table whose rows have no rowids of their own.
     #[serde(skip)]
     pub first_rowid: i64,
-    /// The number of chunks of each worker.
+    /// The number of chunks (buffers of finished pages) of each worker.
     pub chunks_per_worker: usize,
     /// The bytes of buffers that the run takes, without the largest single row.
     pub buffer_bytes: u64,
@@ -67,7 +67,7 @@ pub struct Plan {
     pub estimated_bytes: Option<u64>,
     /// The plan of each table.
     pub tables: Vec<TablePlan>,
-    /// The statements for everything but tables and indexes: PRAGMAs of the schema, views and triggers.
+    /// The statements that create everything but tables and indexes: PRAGMAs of the schema, views and triggers.
     pub others: Vec<String>,
     /// The full-text tables that SQLite fills from the tables with their text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -100,8 +100,8 @@ pub struct Plan {
     pub memory_bytes: u64,
 }
 
-/// Work that the caller does with SQLite in the new file, before the file gets its name. The connection is the only one, and its journal is
-/// in memory: an error discards the file.
+/// Work that the caller does with SQLite in the new file, before the file gets its name. No other connection has the file open. The journal
+/// of the connection is in memory, so the file is discarded after an error.
 #[derive(Clone)]
 pub struct LastWork(pub Arc<LastWorkFn>);
 
@@ -118,7 +118,7 @@ impl fmt::Debug for LastWork {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ExistingPlan {
-    /// The number of pages.
+    /// The number of pages of the database.
     pub pages: u32,
     /// The journal mode, which does not change.
     pub journal_mode: String,
@@ -140,7 +140,7 @@ pub(crate) struct AskedTexts {
     pub(crate) names: Vec<String>,
     /// `true` if triggers add the new rows, because only SQLite knows which rows are new, or how they are indexed.
     pub(crate) by_triggers: bool,
-    /// `true` if old rows are replaced, so that the index is made again.
+    /// `true` if the run replaces old rows, so that the full-text index is built again.
     pub(crate) is_remade: bool,
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct AskedTexts {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct TablePlan {
-    /// The name.
+    /// The name of the table.
     pub name: String,
     /// The effect of the run on the table.
     pub action: Action,
@@ -158,7 +158,7 @@ pub struct TablePlan {
     pub rows: Option<u64>,
     /// The sources of the rows, if any.
     pub sources: Vec<String>,
-    /// The first rows before and after the expressions of a load, in words.
+    /// The first rows for a message: each as it is in the input, and as the expressions of the load change it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub first_rows: Vec<String>,
     /// The write path of the rows.
@@ -199,7 +199,7 @@ pub struct TablePlan {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct IndexPlan {
-    /// The name.
+    /// The name of the index.
     pub name: String,
     /// The write path of the entries.
     pub write_path: WritePath,
@@ -341,7 +341,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the folder for temporary files: the user's, or the folder of the target.
+    /// Returns the folder for temporary files: the folder that the user named, or the folder of the target.
     pub(crate) fn temp_dir(&self) -> Result<PathBuf> {
         match (&self.target, &self.temp_dir) {
             (Some(target), _) => target.temp_dir(),
@@ -366,12 +366,12 @@ pub struct Memory {
     pub threads: usize,
     /// The number of chunks of each thread.
     pub chunks_per_worker: usize,
-    /// The bytes for sorting.
+    /// The number of bytes of memory for sorting.
     pub sort_bytes: u64,
 }
 
 impl Memory {
-    /// Divides the memory: as many threads as the memory has chunks for, up to the wanted number. Sorting gets the rest.
+    /// Divides the memory: as many threads as the memory has chunks for, up to the wanted number. Sorting gets the memory that is left.
     pub fn divide(options: &WriteOptions, sorts: bool) -> Result<Memory> {
         let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.tuning.chunk_bytes) as u64;
         let given_bytes = options.memory_bytes.saturating_sub(Memory::for_upload(options));
@@ -489,7 +489,7 @@ impl TablePlan {
     }
 }
 
-/// Returns the reason why only SQLite can make the entries of an index, if any.
+/// Returns the reason why only SQLite can make the entries of the index at position `number` of [`Table::indexes`], if any.
 fn by_sqlite(number: usize, table: &Table, expressions: Option<&Expressions>) -> Option<String> {
     if table.indexes[number].order().is_none() {
         return Some("only SQLite knows its order".to_owned());

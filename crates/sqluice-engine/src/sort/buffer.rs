@@ -52,7 +52,7 @@ pub struct Buffer<'a> {
     held: Held,
     samples: Samples,
     scratch: Scratch,
-    /// The memory in bytes that the items may take before they are spilled.
+    /// The number of bytes of memory that the items may take before they are spilled.
     items_bytes: usize,
     writer: RunWriter,
 }
@@ -211,7 +211,8 @@ impl<'a> Buffer<'a> {
         self.push(Item { rowid, number, record: &record })
     }
 
-    /// Appends a pair to the keys, which must have the form `Short` or `Pair` and room for the pair.
+    /// Appends a pair, the key of a record of two integers or NULLs, to the keys. The keys must have the form `Short` or `Pair` and room
+    /// for the pair.
     #[inline]
     fn push_pair(&mut self, pair: u128) -> Result<()> {
         let short = self.sorter.layout.order.short_of_pair(pair);

@@ -16,10 +16,10 @@ use crate::sort::spill::{BLOCK_BYTES, Spill};
 
 /// The largest size of a block in bytes: larger blocks are not read faster.
 const BLOCK_BYTES_MAX: usize = 256 << 10;
-/// The smallest size in bytes of a block that is read fast. Runs stay in memory only if the memory left allows to read all other runs in
-/// blocks of this size.
+/// The smallest size of a block in bytes with which blocks are read fast. A run stays in memory only if the other runs can then be read in
+/// blocks of this size, within the memory that is left.
 const BLOCK_BYTES_FAST: usize = 32 << 10;
-/// The number of blocks in memory for each spilled run that is merged: one block is read while the items of the other are merged.
+/// The number of blocks in memory for each spilled run that is merged: one block is read while the items of the other block are merged.
 const BLOCKS: usize = 2;
 
 /// All items of a sorter in order, cut into ranges that can be merged independently.
@@ -67,7 +67,8 @@ impl Sorted {
         self.items
     }
 
-    /// Returns the number of ranges, which is 0 if there are no items. Each range has at least two items, the last at least one.
+    /// Returns the number of ranges, which is 0 if there are no items. Each range has at least two items, except the last, which may have
+    /// only one.
     pub fn ranges(&self) -> usize {
         if self.items == 0 { 0 } else { self.cuts.len() + 1 }
     }
@@ -100,8 +101,8 @@ fn block_bytes(runs: &[SortedRun], memory_bytes: usize, readers: usize) -> usize
     1 << bytes.ilog2()
 }
 
-/// Returns the largest number of runs whose ranges of keys, from first to last item, overlap at one key. A merge reads this number of runs
-/// at the same time.
+/// Returns the largest number of runs that may have items near one key: their ranges, from the first to the last item, overlap there. A
+/// merge reads this number of runs at the same time.
 fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a SortedRun>) -> usize {
     let prefixes = runs.into_iter().map(|run| run.prefixes(order));
     // At the same prefix, first items (`false`) sort before last items (`true`): a run that begins where another run ends overlaps this

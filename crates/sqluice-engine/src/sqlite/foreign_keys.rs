@@ -13,7 +13,7 @@ use super::names::{RowNames, in_main, rowid_is_record, values};
 /// The number of rows without a parent that an error describes. Further rows are only counted.
 const ROWS_MAX: usize = 3;
 
-/// A foreign key: the columns of the child, and the columns of the parent; `None` for the parent's PRIMARY KEY.
+/// A foreign key: the parent table, the columns of the child, and the columns of the parent; `None` if these are the parent's PRIMARY KEY.
 struct Key {
     parent: String,
     from: Vec<String>,
@@ -138,7 +138,7 @@ fn describe(
     }))
 }
 
-/// Returns SQL that is true for rows without a parent.
+/// Returns a condition in SQL that is true for the rows without a parent.
 fn no_parent(schema: &Schema, key: &Key, own: &[String]) -> String {
     let known: Vec<String> = own.iter().map(|column| format!("{column} IS NOT NULL")).collect();
     let primary = || {

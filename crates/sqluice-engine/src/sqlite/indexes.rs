@@ -14,7 +14,8 @@ use crate::expressions::{Terms, in_line, terms};
 use crate::options::WritePath;
 use crate::plan::{IndexPlan, TablePlan};
 
-/// Returns the indexes of a table that SQLite must make. Automatic indexes of a table that SQLite fills already have their entries.
+/// Returns the indexes of a table that SQLite must make, of those that `which` selects. If SQLite fills the table, its automatic indexes
+/// already have their entries.
 pub(super) fn to_make<'a>(
     table: &'a Table,
     plan: &'a TablePlan,
@@ -27,7 +28,7 @@ pub(super) fn to_make<'a>(
     table.indexes.iter().zip(&plan.indexes).filter(to_make)
 }
 
-/// Creates the indexes. Automatic indexes already exist, but are empty.
+/// Creates the indexes that SQLite must make. Automatic indexes exist already, but are empty, so REINDEX fills them.
 pub(super) fn make(
     connection: &Connection,
     table: &Table,

@@ -1,12 +1,15 @@
-//! The work of SQLite on a new file, after the pages are written and before the file gets its name.
+//! The work of SQLite on a new file, after the engine has written the pages and before the file gets its name.
+//!
+//! The rows that only SQLite can store are in a *staging database*: a temporary file, to which the engine has written them as pages.
 //!
 //! ```text
-//!  rows          of the tables that only SQLite can fill:  staging ── INSERT ... SELECT ──> the file
-//!  indexes       CREATE INDEX, and REINDEX of automatic ones, whose keys only SQLite can compute
+//!  rows          of tables that only SQLite can fill:      staging database ── INSERT ... SELECT ──> the file
+//!  indexes       CREATE INDEX, or REINDEX if the index is automatic: indexes whose keys only SQLite can compute
 //!                (before the rows, if conflicts decide which rows stay and the index may refuse a row)
-//!  objects       virtual tables, views, triggers: after the rows, so that no trigger fires for them
-//!  more rows     of virtual tables, in the same way; then the indexes of full-text tables, on all cores
-//!  last          statements of the caller, such as those of a dump that are not rows
+//!  objects       virtual tables, views, triggers: after the rows, so that no trigger fires for the rows
+//!  more rows     of virtual tables:                        staging database ── INSERT ... SELECT ──> the file
+//!                then the indexes of full-text tables, on all cores
+//!  last          statements of the caller, such as the statements of a dump that store no rows
 //!  constraints   FOREIGN KEY: queries over the rows
 //!  analyze       ANALYZE
 //! ```
@@ -45,7 +48,7 @@ use sqluice_core::sqlite_error::failed;
 
 use sorting::SortingIn;
 
-/// The remaining work of SQLite on a file.
+/// The work that SQLite still has to do on a file: the tables, indexes and other objects that the engine does not write as pages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work<'a> {
     pub(crate) schema: &'a Schema,
@@ -184,7 +187,7 @@ impl<'a> Work<'a> {
         Ok(stored)
     }
 
-    /// Verifies foreign keys, and runs ANALYZE if the user wants it.
+    /// Checks foreign keys, and runs ANALYZE if the user wants it.
     fn verify(&self, connection: &Connection, progress: &dyn Progress) -> Result<()> {
         if self.has_foreign_keys() {
             progress.phase("constraints", None);
@@ -200,7 +203,7 @@ impl<'a> Work<'a> {
     }
 
     /// Copies the staged rows into the tables that SQLite fills: only into virtual tables if `virtual_tables` is given, otherwise only into
-    /// the others. Writes their row counts to `stored`, which has an element for each table that SQLite fills.
+    /// the other tables. `stored` has an element for each table that SQLite fills, and gets its number of rows.
     fn fill(
         &self,
         connection: &Connection,
@@ -248,8 +251,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Builds the index of a full-text table that keeps no texts from its staged rows. Returns the number of rows. If the rows of the table
-    /// must be inserted, changes nothing and returns `None`.
+    /// Builds, from the staged rows, the index of a full-text table that keeps no texts. Returns the number of rows. If the rows of the
+    /// table must be inserted, changes nothing and returns `None`.
     fn index_texts(&self, connection: &Connection, table: &Table, means: &Means<'_>) -> Result<Option<u64>> {
         let failed = |error| failed(error, &format!("fill table {}", table.name));
         let Ok(declaration) = Declaration::of(connection, &table.name).map_err(failed)? else {
@@ -344,7 +347,7 @@ pub fn is_virtual_table(object: &Object) -> bool {
     object.kind == "table" && words.nth(1).is_some_and(|word| word.is_word(sql, "VIRTUAL"))
 }
 
-/// Opens the file exclusively.
+/// Opens the file so that no other connection can use it.
 fn open(path: &Path, plan: &Plan, cancel: &Cancel) -> rusqlite::Result<Connection> {
     // With SQLITE_OPEN_URI, ATTACH takes the staging database as a URI.
     let flags =

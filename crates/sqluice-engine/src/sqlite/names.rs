@@ -23,11 +23,11 @@ pub(super) fn rowid_is_record(table: &Table) -> bool {
     table.rowid_alias.is_none() && table.rowid_name().is_some()
 }
 
-/// The columns that identify the rows of a table.
+/// The columns that identify a row of a table in messages: the rowid if it has a name, otherwise the PRIMARY KEY.
 pub(super) struct RowNames {
     /// The columns in SQL, in their order in the table's tree.
     pub(super) columns: Vec<String>,
-    /// The names of the columns, if rows are not named by their rowids.
+    /// The names of the columns for messages; empty if rows are identified by their rowids.
     names: Vec<String>,
 }
 

@@ -28,7 +28,7 @@ use crate::options::OnConflict;
 /// The number of records of a batch.
 const BATCH: i64 = 1000;
 
-/// Returns the statement that creates the staging table of a table.
+/// Returns the statement that creates the staging table, from which SQLite fills `table`.
 pub(super) fn staging_table(table: &Table) -> Result<String> {
     if staging_rowid(table).is_none() {
         let message = format!(
@@ -62,7 +62,7 @@ pub(super) fn amount<'t>(
     Ok(Some(Amount { rows, bytes: 0 }))
 }
 
-/// Copies the rows into an empty table. Returns the number of its rows.
+/// Copies the staged rows of a table into this table, which is empty. Returns the number of its rows afterwards.
 pub(super) fn copy(
     connection: &Connection,
     table: &Table,
@@ -278,7 +278,7 @@ fn hint(connection: &Connection, table: &Table, record: i64, message: &str) -> r
     connection.query_row(&sql, [record], |row| Ok(format!("it has {}", values(row, 0, &names)?)))
 }
 
-/// Returns the unique keys of a table that consist of given columns, each column with its collation.
+/// Returns the unique keys of a table that have no generated columns and no expressions: the columns of each key, each with its collation.
 fn keys(table: &Table) -> Vec<Vec<(usize, String)>> {
     let alias = table.rowid_alias.map(|alias| vec![(alias, "BINARY".to_owned())]);
     let key = |index: &Index| {

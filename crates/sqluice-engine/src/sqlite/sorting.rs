@@ -18,7 +18,7 @@ struct Folders {
     before: String,
     /// The folders in use with the numbers of their runs, in the order in which the runs began.
     in_use: Vec<(u64, String)>,
-    /// The number of runs that have begun.
+    /// The number of runs that have begun so far, from which the next run gets its number.
     begun: u64,
 }
 
@@ -40,7 +40,7 @@ fn folders() -> MutexGuard<'static, Folders> {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A run that sorts in a folder of its own; `None` if SQLite's folder is used.
+/// A run that has set the folder in which SQLite sorts. `run` is `None` if the folder was not set.
 #[derive(Debug)]
 pub(super) struct SortingIn {
     run: Option<u64>,

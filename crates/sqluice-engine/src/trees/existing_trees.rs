@@ -8,8 +8,8 @@
 //!                       ... leaves of d, e ...    [leaf]  the last leaf is unchanged, and new leaves follow
 //! ```
 //!
-//! The rebuilt interior pages get the page numbers of the old ones. If there are more pages than before, the others get new numbers at the
-//! end of the file.
+//! The rebuilt interior pages get the page numbers of the old ones. If there are more interior pages than before, the additional pages get
+//! new numbers at the end of the file.
 
 use sqluice_core::error::Result;
 use sqluice_core::schema::Table;

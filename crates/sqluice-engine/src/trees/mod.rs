@@ -79,7 +79,7 @@ use crate::reject::Rejected;
 
 /// A table to write, and the source of its rows.
 pub struct Job<'a> {
-    /// The table.
+    /// The table to write.
     pub table: &'a Table,
     /// The rules by which values are converted to the types of the columns.
     pub coercion: Coercion,
@@ -115,7 +115,7 @@ pub struct Settings {
 /// The root page and the page counts of a B-tree that was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenTree {
-    /// The root page.
+    /// The root page of the tree.
     pub root_page: u32,
     /// The number of rows or index entries.
     pub entries: u64,

@@ -13,9 +13,9 @@ use crate::options::OnConflict;
 /// holder of a key, and in the list of left-out rows.
 const GROUPED_BYTES: u64 = 120;
 
-/// Finds the rows of several databases that are left out because other rows have the same key. Returns each row as the number of its
-/// database and its rowid in that database. Each of `trees` is either the table or one of its unique indexes, as the union of that tree in
-/// all databases. Every union must list the databases in the same order. The search uses at most `memory_bytes` bytes.
+/// Finds the rows of several databases that are left out because other rows have the same key. Returns each row as the position of its
+/// database and its rowid in that database. Each of `trees` is the table or one of its unique indexes, as the union of that tree in all
+/// databases; all unions must list the databases in the same order. The search uses at most `memory_bytes` bytes.
 ///
 /// # Errors
 /// If a tree can't be read, or more rows share keys than the memory can hold.

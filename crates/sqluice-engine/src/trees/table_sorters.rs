@@ -30,8 +30,8 @@ pub(crate) struct TableSorters {
 type SortedTable = (Option<Sorted>, Vec<(usize, Sorted)>);
 
 impl TableSorters {
-    /// Creates the sorters of a table. Their memory is divided by `sources`: 2 if the indexes get the entries of existing rows after the
-    /// entries of new rows, otherwise 1, so that both can stay in memory.
+    /// Creates the sorters of a table. `sources` is 2 if the indexes get first the entries of new rows and then those of existing rows,
+    /// otherwise 1. It divides the memory of each sorter, so that the entries of both can stay in memory.
     pub(super) fn new(
         table: &Table,
         plan: &TablePlan,

@@ -20,13 +20,14 @@ use super::{Problem, ReadPage, Report, TreeKind};
 /// The number of sums in the second pass.
 const BUCKETS: usize = 1 << 16;
 
-/// The number of differing buckets whose entries the third pass collects, to bound the memory. Differences in other buckets are not named.
+/// The number of differing buckets whose entries the third pass collects: a limit on the memory. The report does not name differences in
+/// other buckets.
 const BUCKETS_READ: usize = 16;
 
 /// The number of differences of an index that the report names. Further differences are not reported.
 const NAMED_MAX: usize = 10;
 
-/// The place of a row or an index entry that has no counterpart.
+/// The place of a row or an index entry that has no counterpart in the index or the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Lonely {
     /// The rowid; `None` in a WITHOUT ROWID table, where only the page is known.
@@ -74,7 +75,8 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// Names the entries that index tree `index` lacks or should not have. The index is the `k`th of the table in tree `rows`.
+    /// Reports the differences between a table and one of its indexes as problems. `rows` and `index` are the positions of the two trees in
+    /// [`Report::trees`]; `k` is the position of the index in the table's `indexes`.
     fn name_differences(&mut self, rows: usize, index: usize, k: usize) -> Result<(), P::Error> {
         let mut sums = vec![0u128; BUCKETS];
         let mut add = |found: Found, sign: i64| {
@@ -102,7 +104,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// Reports each of `left`, the rows and entries without a counterpart, as a problem.
+    /// Reports `left`, the rows without an entry and the entries without a row, as problems: at most [`NAMED_MAX`] of them.
     fn name(&mut self, rows: usize, index: usize, left: Vec<(i64, Lonely)>) {
         let of = |sign: i64| {
             let mut of: Vec<Lonely> =
@@ -138,7 +140,8 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         named.into_iter().for_each(|problem| self.problem_of(problem));
     }
 
-    /// Reads a table and one of its indexes again. Calls `each` with 1 for each entry that a row demands and -1 for each existing entry.
+    /// Reads a table and one of its indexes again. Calls `each` with 1 for each entry that a row demands, and with -1 for each entry that
+    /// the index has.
     fn both(
         &mut self,
         rows: usize,
@@ -154,7 +157,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         self.again(index, &mut |found| each(found, -1))
     }
 
-    /// Reads a tree again in which no problem was found.
+    /// Reads again a tree in which no problem was found.
     fn again(&mut self, tree: usize, listener: &mut dyn FnMut(Found)) -> Result<(), P::Error> {
         let tree = self.report.trees[tree].clone();
         let mut walk = Walk::new(tree.kind == TreeKind::Table, Content::of(&tree, self.common));

@@ -13,7 +13,7 @@ use crate::page::{DATABASE_HEADER_BYTES, PageKind};
 pub(super) const DEPTH_MAX: u32 = 20;
 
 impl<P: ReadPage> Checker<'_, '_, P> {
-    /// Reads the tree below a page that is already claimed. Returns its depth, or `None` if the depth is unknown.
+    /// Reads the tree below a page that is already claimed. Returns the depth of this tree, or `None` if it is unknown.
     pub(super) fn subtree(
         &mut self,
         walk: &mut Walk<'_>,

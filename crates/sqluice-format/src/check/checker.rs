@@ -18,7 +18,7 @@ pub(super) struct Common<'o> {
     pub(super) page_count: u32,
     pub(super) options: Options<'o>,
     pub(super) claims: Claims,
-    /// `true` if the findings depend on the order of the parts, for example because two parts claimed the same page.
+    /// `true` if the findings depend on the order in which the parts were read, for example because two parts claimed the same page.
     pub(super) disputed: AtomicBool,
     tables: HashMap<String, &'o spec::Table>,
 }
@@ -28,9 +28,9 @@ pub(super) struct Checker<'c, 'o, P> {
     pub(super) pages: &'c mut P,
     pub(super) common: &'c Common<'o>,
     pub(super) report: Report,
-    /// Further details of each of the report's trees.
+    /// Details of each tree, in the order of the report's trees.
     pub(super) details: Vec<Detail>,
-    /// The index in the report of the tree that is being read; `None` outside of trees.
+    /// The position in the report's trees of the tree that is being read; `None` outside of trees.
     pub(super) current: Option<usize>,
     /// `true` if all pages have been claimed and some are being read again.
     pub(super) again: bool,
@@ -49,10 +49,10 @@ pub(super) struct Page {
     pub(super) layout: Layout,
 }
 
-/// Details of a tree that its report does not show.
+/// Details of a tree that the report does not show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Detail {
-    /// The sums of the tree's own entries, or, for a table, of the entries that each of its indexes must have.
+    /// For an index, the sum over its entries. For a table, a sum for each of its indexes, over the entries that the index must have.
     pub(super) sums: Vec<Sum>,
     pub(super) problem_count: u64,
 }
@@ -121,7 +121,7 @@ impl<'c, 'o, P: ReadPage> Checker<'c, 'o, P> {
         self.details.push(Detail::default());
     }
 
-    /// Returns the current tree.
+    /// Returns the tree that is being read.
     pub(super) fn tree(&mut self) -> &mut Tree {
         let current = self.current.expect("a tree is being read");
         &mut self.report.trees[current]

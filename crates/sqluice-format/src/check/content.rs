@@ -21,9 +21,10 @@ pub(super) struct Walk<'w> {
     pub(super) content: Content<'w>,
     pub(super) rowids: Rowids,
     pub(super) keys: Keys,
-    /// The sums of the tree's own entries, or, for a table, of the entries that each of its indexes must have.
+    /// For an index, the sum over its entries. For a table, a sum for each of its indexes, over the entries that the index must have.
     pub(super) sums: Vec<Sum>,
-    /// The parts of the tree that have already been read, if it was divided, by the pages at which they begin.
+    /// The parts of the tree that have already been read, by the number of the page at which each begins; `None` if the tree was not
+    /// divided.
     pub(super) parts: Option<&'w HashMap<u32, Done>>,
     /// `true` if only the first and the last child of each interior page are read, and no overflow pages.
     pub(super) edges: bool,
@@ -34,21 +35,21 @@ pub(super) struct Walk<'w> {
     computing: Option<Computing<'w>>,
 }
 
-/// The entries of a table's rows that the caller computes.
+/// The computation of the index entries of a table's rows, for entries that the caller computes.
 struct Computing<'w> {
     table: &'w Table,
     computed: &'w Computed,
-    /// The computation, once there is a row.
+    /// The computation; `None` before the first row.
     by: Option<Box<dyn ComputedEntries>>,
-    /// The page of each row that is not computed yet, and its rowid, if the table has rowids.
+    /// The rows that are not computed yet: for each row its page, and its rowid if the table has rowids.
     rows: Vec<(u32, Option<i64>)>,
 }
 
 /// The kind of a tree's payloads.
 pub(super) enum Content<'w> {
-    /// An unknown kind.
+    /// The kind is unknown: the schema does not describe the tree.
     Unknown,
-    /// The schema table.
+    /// Rows of the schema table.
     Schema(&'w mut Keep<'w>),
     /// Rows of a table, and the number of fields to read of each.
     Rows { table: &'w Table, fields_read: usize },
@@ -56,7 +57,7 @@ pub(super) enum Content<'w> {
     Entries(&'w Index),
 }
 
-/// A callback for the first bytes of each payload and the payload's size.
+/// A callback that takes the first bytes of each payload, and the size of the payload.
 pub(super) struct Keep<'k> {
     pub(super) bytes_max: usize,
     pub(super) take: &'k mut dyn FnMut(&[u8], u64),
@@ -64,11 +65,11 @@ pub(super) struct Keep<'k> {
 
 /// An entry of an index, or an entry that a row demands.
 pub(super) struct Found {
-    /// The number of the index within its table, if a row demands the entry.
+    /// The position of the index in the table's `indexes`, if a row demands the entry.
     pub(super) index: usize,
     pub(super) entry: Entry,
     pub(super) page: u32,
-    /// The row's rowid, if it has one.
+    /// The rowid of the row, if it has one.
     pub(super) rowid: Option<i64>,
 }
 
@@ -162,7 +163,7 @@ impl<'w> Walk<'w> {
 }
 
 impl<P: ReadPage> Checker<'_, '_, P> {
-    /// Checks a record of the tree. `start` is the record or, if less was asked for, its first bytes.
+    /// Checks a record of the tree. `start` is the whole record, or its first bytes if the other bytes are not needed.
     #[inline]
     pub(super) fn record(&mut self, walk: &mut Walk<'_>, number: u32, cell: &Cell, start: &[u8]) {
         let payload = u64::from(cell.payload);
@@ -290,7 +291,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     }
 }
 
-/// Returns the fault of a record for messages.
+/// Returns the reason why a payload is not a record, for messages.
 pub(super) fn why_no_record(error: RecordError) -> &'static str {
     match error {
         RecordError::Header => "its header does not end where it should",

@@ -126,7 +126,7 @@ impl Entry {
 }
 
 impl Sum {
-    /// Adds an entry.
+    /// Adds the hash of an entry to the sum.
     #[inline]
     pub(super) fn add(&mut self, entry: Entry) {
         self.entries += 1;

@@ -5,14 +5,15 @@ use super::fields::Fields;
 use super::spec::{Field, Index, Source, Table};
 use crate::value::{Class, Value};
 
-/// The entries that the rows of a table demand. It is reused from row to row to avoid allocations.
+/// The index entries that the rows of a table demand. The value is reused from row to row to avoid allocations.
 #[derive(Debug, Default)]
 pub(super) struct Demanded {
     /// The indexed fields, in ascending order.
     indexed: Vec<usize>,
     /// The hashes of a row's fields, followed by the hash of its rowid.
     values: Vec<u64>,
-    /// The number of each index whose entries consist of fields of the row, and the positions of its values in `values`.
+    /// The indexes whose entries consist of fields of the row: for each its position in [`Table::indexes`], and the positions in `values`
+    /// of the values of its entry.
     entries: Vec<(usize, Vec<usize>)>,
 }
 
@@ -41,7 +42,8 @@ impl Demanded {
         self.indexed.last().copied()
     }
 
-    /// Calls `each` with the number of each index that is neither partial nor computed, and the row's entry in that index.
+    /// Calls `each` for each index that is neither partial nor computed, with its position in [`Table::indexes`] and the row's entry in
+    /// this index.
     #[inline]
     pub(super) fn of_row(
         &mut self,
@@ -89,8 +91,8 @@ pub(super) fn rowid_of(index: &Index, fields: &Fields, record: &[u8]) -> Option<
     }
 }
 
-/// Calls `each` with each field whose value its column does not take, and with a description of the value. Returns `true` if no row with
-/// the same header can have such a field.
+/// Calls `each` for each field that holds a value which its column does not permit, with the field and a description of the value. Returns
+/// `true` if no row with the same header can have such a field.
 pub(super) fn misfits(
     table: &Table,
     fields: &Fields,

@@ -30,7 +30,7 @@ struct Header {
     word: u64,
     payload: u64,
     fields: Vec<Field>,
-    /// `true` if every row with this header fits its table.
+    /// `true` if every row with this header fits its table, whatever its values are.
     fits: bool,
 }
 
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wanted_bytes_end_with_the_last_requested_field() {
+    fn the_wanted_bytes_of_a_record_are_its_header_and_its_first_fields() {
         let mut record = Vec::new();
         let (text, blob) = ([b'x'; 300], [7; 1000]);
         record::encode(&[Value::Int(300), Value::Text(&text), Value::Blob(&blob), Value::Null], &mut record);

@@ -39,7 +39,7 @@ pub(super) struct Layout {
 /// A range of bytes on a page: the offsets at which it begins and ends.
 type Span = (u32, u32);
 
-/// A parsed cell.
+/// A parsed cell of a B-tree page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     /// The offset of the cell on the page.
@@ -60,7 +60,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Returns the local payload.
+    /// Returns the part of the payload that is in the cell.
     #[inline]
     pub(super) fn local<'p>(&self, page: &'p [u8]) -> &'p [u8] {
         &page[self.local_start as usize..][..self.local_bytes as usize]

@@ -92,13 +92,13 @@ impl ReadPage for &[u8] {
 /// The options of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'o> {
-    /// The tables of the schema. The payloads of a B-tree that they do not describe are only checked to be records.
+    /// The tables of the schema, with their indexes. The payloads of a B-tree that is not described here are only checked to be records.
     pub tables: &'o [spec::Table],
     /// The maximum number of problems that the report lists; further problems are only counted.
     pub problems_max: usize,
     /// `true` if only the header, the freelist and the schema table are read. The other B-trees are listed without statistics.
     pub schema_only: bool,
-    /// The only trees to read, if not all. The check then does not look for unused pages.
+    /// The tables to read; `None` for all. If it is given, the check does not look for unused pages.
     pub only: Option<Only<'o>>,
     /// The offset of the lock byte: see [`Geometry::with_pending_byte`].
     pub pending_byte: u32,
@@ -113,7 +113,7 @@ impl Default for Options<'_> {
 /// The trees to read in addition to the schema table.
 #[derive(Clone, Copy, Debug)]
 pub struct Only<'o> {
-    /// The tables whose trees, and whose indexes' trees, are read.
+    /// The names of the tables. The trees of these tables and of their indexes are read.
     pub tables: &'o [&'o str],
     /// `true` if only the first and the last child of each interior page are read, and no overflow pages: the time does not depend on the
     /// number of rows.
@@ -139,12 +139,12 @@ pub struct Report {
     pub pointer_map_pages: u32,
     /// The first problems found, at most [`Options::problems_max`].
     pub problems: Vec<Problem>,
-    /// The number of problems.
+    /// The number of all problems, including those that are not listed.
     pub problem_count: u64,
     /// Harmless deviations from the format that SQLite accepts.
     pub remarks: Vec<Problem>,
-    /// The indexes that were not compared with their tables, as an entry could not be computed: the table and the index. See
-    /// [`spec::Table::computed`].
+    /// The indexes that were not compared with their tables, because an entry could not be computed ([`spec::Table::computed`]): for each
+    /// the name of the table and the name of the index.
     pub uncompared: Vec<(String, String)>,
 }
 
@@ -169,13 +169,13 @@ pub enum TreeKind {
 /// A B-tree and its statistics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// The kind of content.
+    /// The kind of the tree's content.
     pub kind: TreeKind,
     /// The name of the table or index.
     pub name: String,
     /// The name of the table that the tree belongs to: the tree's own name, if it is a table.
     pub table: String,
-    /// The root page.
+    /// The root page of the tree.
     pub root_page: u32,
     /// The number of rows or index entries.
     pub rows: u64,
@@ -219,7 +219,7 @@ impl Tree {
     }
 }
 
-/// A broken rule.
+/// A rule of the file format that the database breaks, and the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The page, if the problem is on a single page.
@@ -256,7 +256,7 @@ pub fn check<P: ReadPage>(pages: &mut P, file_bytes: u64, options: &Options<'_>)
     Ok(checker.report)
 }
 
-/// A check after the header, the freelist and the schema table have been read.
+/// A check of which the header, the freelist and the schema table have been read.
 #[derive(Debug)]
 struct Begun<'o> {
     /// The state of the check, or `None` if nothing else is to be read.

@@ -38,12 +38,12 @@ pub struct Parts<'o> {
     parts: Vec<SubtreeOfTree>,
 }
 
-/// A part of a check: the subtree of a B-tree below the page `place`.
+/// A part of a check: a subtree of a B-tree, which begins at the page `place`.
 #[derive(Clone, Debug)]
 struct SubtreeOfTree {
-    /// The tree, without statistics.
+    /// The tree that has the subtree, without statistics.
     tree: Tree,
-    /// The index of the tree's row in the schema table.
+    /// The position in the schema table of the row that names the tree.
     row: usize,
     place: PageInTree,
 }
@@ -125,7 +125,7 @@ impl<'o> Parts<'o> {
         })
     }
 
-    /// Joins all parts and checks the rest of the file.
+    /// Joins the findings of all parts, and checks everything in the file that is in no part.
     ///
     /// # Errors
     /// When `pages` returns an error.

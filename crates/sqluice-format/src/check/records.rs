@@ -38,9 +38,9 @@ enum Content<'t> {
 pub enum Wrong {
     /// The payload is not a record, for the given reason.
     NoRecord(&'static str),
-    /// The record has a wrong number of fields: the number found, and the number of the index's fields.
+    /// The record has a wrong number of fields: the number of its fields, and the number that the index demands.
     Fields(usize, usize),
-    /// A field of a row holds a value that its column does not take: the column, and the kind of value.
+    /// A field of a row holds a value that its column does not permit: the name of the column, and the kind of value.
     Value(String, &'static str),
 }
 
@@ -125,7 +125,8 @@ fn fit(table: &Table, fields: &mut Fields, (record, encoding): (&[u8], u32)) -> 
     wrong.map_or(Ok(()), Err)
 }
 
-/// The sums over the records of a tree: for a table, of the entries that each of its indexes must have; for an index, of its entries.
+/// The sums over the records of a tree. For an index, one sum over its entries. For a table, a sum for each of its indexes, over the
+/// entries that the index must have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<Sum>);
 
@@ -138,8 +139,8 @@ impl Totals {
         }
     }
 
-    /// Compares an index with the `index`th index of this table. If they differ, returns the number of entries of the index and the number
-    /// of entries that the rows demand. Returns `None` if they agree or if either sum is unknown.
+    /// Compares these sums, which are those of a table, with those of its index at position `index`. If they differ, returns the number of
+    /// entries of the index and the number of entries that the rows demand. Returns `None` if they agree, or if either sum is unknown.
     pub fn differs(&self, index: usize, entries: &Totals) -> Option<(u64, u64)> {
         let (demanded, found) = (self.0.get(index)?, entries.0.first()?);
         (demanded != found).then_some((found.entries, demanded.entries))

@@ -13,7 +13,8 @@ pub(super) struct Rowids {
 }
 
 impl Rowids {
-    /// Adds a rowid. Returns `false` if the rowid does not ascend. A rowid on an interior page may equal the last one below its child.
+    /// Adds a rowid. Returns `false` if the rowids do not ascend. A rowid on an interior page may equal the rowid before, which is the last
+    /// one below its left child.
     #[inline]
     pub(super) fn add(&mut self, rowid: i64, interior: bool) -> bool {
         self.first.get_or_insert((rowid, interior));
@@ -24,7 +25,7 @@ impl Rowids {
         }
     }
 
-    /// Adds the rowids of the next part. Returns `false` if they do not ascend from the current rowid.
+    /// Adds the rowids of the next part of the tree. Returns `false` if they do not ascend from the last rowid so far.
     pub(super) fn join(&mut self, next: Rowids) -> bool {
         let Some((rowid, interior)) = next.first else { return true };
         let ascends = self.add(rowid, interior);
@@ -92,7 +93,7 @@ impl Keys {
         fault
     }
 
-    /// Adds the keys of the next part. Returns `false` if its first key is misplaced.
+    /// Adds the keys of the next part of the tree. Returns `false` if the first key of this part is misplaced.
     pub(super) fn join(&mut self, key: &Key, next: &Keys) -> bool {
         let Some(first) = &next.first else { return true };
         let fits = self.add_comparable(key, first).is_none();

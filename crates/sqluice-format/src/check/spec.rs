@@ -14,10 +14,10 @@ pub use super::utf16::Utf16;
 use crate::key::KeyOrder;
 use crate::value::{Class, Value};
 
-/// A table.
+/// A table, as the schema describes it.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// The name.
+    /// The name of the table.
     pub name: String,
     /// The fields of a record, in order. Generated columns that are not stored have no field.
     pub fields: Vec<Field>,
@@ -27,7 +27,7 @@ pub struct Table {
     pub key: Option<Key>,
     /// The indexes, in any order.
     pub indexes: Vec<Index>,
-    /// The entries that the caller computes, if any index is [`Index::computed`].
+    /// The computation of index entries by the caller, if any index is [`Index::computed`].
     pub computed: Option<Computed>,
 }
 
@@ -36,7 +36,7 @@ pub struct Table {
 pub struct Computed {
     /// The fields of a row that the entries depend on.
     pub fields: Vec<usize>,
-    /// The computation.
+    /// The computation of the entries.
     pub by: Arc<dyn ComputeEntries>,
 }
 
@@ -52,8 +52,8 @@ pub trait ComputedEntries {
     /// rows so far should be computed now.
     fn push(&mut self, rowid: i64, values: &mut dyn Iterator<Item = Value<'_>>) -> bool;
 
-    /// Computes the entries of the rows so far, and forgets the rows. Calls `each` with the number of the index within its table, the
-    /// number of the row, counted from 0, and the values of the entry. Returns `false` if entries can't be computed.
+    /// Computes the entries of the rows so far, and forgets the rows. Calls `each` with the position of the index in [`Table::indexes`],
+    /// the number of the row, counted from 0 over these rows, and the values of the entry. Returns `false` if entries can't be computed.
     fn compute(&mut self, each: &mut dyn FnMut(usize, usize, &[Value<'_>])) -> bool;
 }
 
@@ -62,7 +62,7 @@ pub trait ComputedEntries {
 pub struct Field {
     /// The name of the column.
     pub name: String,
-    /// The permitted values.
+    /// The values that the field may hold.
     pub takes: Takes,
     /// The value of the field for records that end before the field.
     pub default: Constant,
@@ -86,7 +86,7 @@ pub struct Takes {
     pub blob: bool,
 }
 
-/// An owned value.
+/// A value that owns its bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Constant {
     /// SQL NULL.
@@ -102,10 +102,10 @@ pub enum Constant {
     Blob(Vec<u8>),
 }
 
-/// An index.
+/// An index, as the schema describes it.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    /// The name.
+    /// The name of the index.
     pub name: String,
     /// The source of each field of the index's records.
     pub fields: Vec<Source>,
@@ -113,7 +113,7 @@ pub struct Index {
     pub key: Key,
     /// `true` if the index has a WHERE and so may leave rows out.
     pub partial: bool,
-    /// `true` if [`Table::computed`] has the entries.
+    /// `true` if [`Table::computed`] computes the entries.
     pub computed: bool,
 }
 
@@ -122,7 +122,7 @@ pub struct Index {
 pub enum Source {
     /// The field with this number, counted from 0, of the table's record.
     Field(usize),
-    /// The rowid.
+    /// The rowid of the table's row.
     Rowid,
     /// A value that SQLite computes. The checker ignores the value unless the index is [`Index::computed`].
     Computed,
@@ -131,9 +131,9 @@ pub enum Source {
 /// The sort key of records.
 #[derive(Clone, Debug, Default)]
 pub struct Key {
-    /// The order by the leading fields, enough of them to make records unique; `None` if a collation is unknown.
+    /// The order by the leading fields, as many as make records unique; `None` if a collation is unknown.
     pub order: Option<KeyOrder>,
-    /// The number of leading fields in which no two records are equal, unless one of these fields is NULL.
+    /// The number of leading fields that no two records may share, unless one of these fields is NULL; `None` if records may share them.
     pub unique_fields: Option<usize>,
     /// The encoding of the text, if text must be converted before it is compared: UTF-16 with a collation other than BINARY.
     pub converted: Option<Utf16>,

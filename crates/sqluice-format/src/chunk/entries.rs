@@ -42,7 +42,7 @@ struct Held {
     overflow: Option<u32>,
 }
 
-/// Copies a few bytes, most often 8 to 16. Those are copied as two overlapping words, which is faster than a call.
+/// Copies a few bytes, most often 8 to 16. Copies 8 to 16 bytes as two words, which may overlap: this is faster than a call.
 #[inline]
 fn copy_short(from: &[u8], to: &mut [u8]) {
     if let (8..=16, Some(first), Some(last)) = (from.len(), from.first_chunk::<8>(), from.last_chunk::<8>()) {

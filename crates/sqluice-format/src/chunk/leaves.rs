@@ -28,9 +28,9 @@ impl Chunk {
         }
     }
 
-    /// Copies a leaf unchanged: its page, the number of its entries, and its largest rowid, which is 0 in an index. None of its entries may
-    /// overflow. Returns `false` if the chunk has no room: finish the chunk, pass it on and push the leaf to the next chunk. In an index,
-    /// the next entry becomes the divider after the leaf.
+    /// Copies a leaf unchanged, given as its page, the number of its entries, and its largest rowid (0 in an index). None of its entries
+    /// may overflow. Returns `false` if the chunk has no room: finish the chunk, pass it on and push the leaf to the next chunk. In an
+    /// index, the next entry becomes the divider after the leaf.
     ///
     /// # Panics
     /// If [`Chunk::takes_leaf`] is `false`, or the page has another size.
@@ -53,7 +53,8 @@ impl Chunk {
     }
 
     /// Copies the cells `from..to` of another leaf to the open leaf. None of the cells may overflow ([`Leaf`](crate::scan::Leaf)) or be
-    /// larger than a cell of this tree may be. Returns the number of cells that fit the open leaf: push the first of the others by itself.
+    /// larger than a cell of this tree may be. Returns the number of copied cells. If not all cells were copied, the caller pushes the
+    /// first remaining cell by itself.
     pub fn push_cells(&mut self, page: &OtherLeaf<'_>, from: usize, to: usize) -> usize {
         if self.dividers.is_pending() {
             return 0;
@@ -84,7 +85,7 @@ impl Chunk {
 /// A leaf of another tree whose cells are to be copied.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherLeaf<'a> {
-    /// The page.
+    /// The bytes of the page.
     pub bytes: &'a [u8],
     /// The number of usable bytes of the page.
     pub usable_bytes: usize,

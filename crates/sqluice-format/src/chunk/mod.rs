@@ -35,7 +35,7 @@ use entries::Dividers;
 pub use leaves::OtherLeaf;
 pub use rows::Run;
 
-/// A finished leaf.
+/// A finished leaf of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
     /// The page, as its index in the chunk.
@@ -164,7 +164,8 @@ impl Chunk {
         &self.links
     }
 
-    /// Returns the number of pages that no later row will change: all pages except the open leaf and those that belong to it.
+    /// Returns the number of pages that no later row will change: all pages before the open leaf. If the open leaf belongs to an index and
+    /// has only one entry, the leaf before it may still change, too, so only the pages before that leaf count.
     pub fn finished_pages(&self) -> u32 {
         let Some(open) = self.open else { return self.pages };
         match self.leaves.last() {
@@ -184,7 +185,7 @@ impl Chunk {
         &mut self.buffer.bytes_mut()[..self.pages as usize * self.geometry.page_bytes()]
     }
 
-    /// Grows the buffer by `more` pages. Returns `false` if this would exceed the capacity and `any` is `false`.
+    /// Grows the buffer by `more` pages. If the chunk would exceed its capacity, returns `false` instead, unless `any` is `true`.
     fn make_room(&mut self, more: u64, any: bool) -> bool {
         let pages = u64::from(self.pages) + more;
         // A row that needs no further page goes to the open leaf, even if an earlier huge row took the chunk beyond its capacity. `place`

@@ -17,7 +17,7 @@ use crate::varint;
 pub struct Run {
     /// The offset in the chunk at which the last cell begins, in bytes.
     pub start: u32,
-    /// The number of cells.
+    /// The number of cells, which is the number of rows.
     pub rows: u32,
 }
 
@@ -32,8 +32,8 @@ impl Chunk {
         (self.place_each(&[cell_bytes as u32], |_| rowid, slice::from_mut(&mut place)) == 1).then_some(place)
     }
 
-    /// Reserves room for cells of any size and writes their offsets to `places`. Returns the number of cells placed, which is less than
-    /// asked for if the chunk is full.
+    /// Reserves room for cells of any size, and writes the offset of each to `places`. Returns the number of cells placed, which is less
+    /// than the number of `cell_bytes` if the chunk is full.
     ///
     /// # Panics
     /// Like [`Chunk::place`], and if `places` has fewer elements than `cell_bytes`.

@@ -14,12 +14,12 @@ use crate::varint;
 /// The detail of an index: its option `detail`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Detail {
-    /// Rows, columns and positions.
+    /// An entry has the columns and positions at which the row has the term.
     #[default]
     Full,
-    /// Rows and columns.
+    /// An entry has the columns in which the row has the term.
     Column,
-    /// Rows.
+    /// An entry has no columns and no positions.
     None,
 }
 
@@ -30,7 +30,7 @@ pub struct Doclist<'a> {
     pub first: i64,
     /// The rowid of the last row.
     pub last: i64,
-    /// The entry of the first row; then for each other row the distance of its rowid from the one before, and its entry.
+    /// The entry of the first row. For each later row, the distance of its rowid from the rowid of the row before, and its entry.
     pub entries: &'a [u8],
 }
 
@@ -41,7 +41,7 @@ pub struct MalformedDoclist;
 /// A row of a doclist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The rowid.
+    /// The rowid of the row.
     pub rowid: i64,
     /// `true` if older segments have entries of this row for the term, which no longer count.
     pub is_deleted: bool,

@@ -14,7 +14,8 @@
 use super::{DataRow, page_id};
 use crate::varint;
 
-/// The least number of pages without a term, after the page of a term, from which the term has a doclist index.
+/// The smallest number of pages for which a term has a doclist index: the pages after the page of the term on which its doclist goes on and
+/// no other term starts.
 pub(super) const PAGES_MIN: u32 = 4;
 
 /// The doclist index of the term that is being written.
@@ -22,7 +23,7 @@ pub(super) const PAGES_MIN: u32 = 4;
 pub(super) struct DoclistIndex {
     /// The page on which the term lies.
     term_page: u32,
-    /// The number of pages without a term after the page of the term.
+    /// The number of pages after the page of the term on which its doclist goes on and no other term starts.
     pages: u32,
     levels: Vec<Level>,
 }
@@ -42,7 +43,8 @@ impl DoclistIndex {
         self.term_page = page;
     }
 
-    /// Counts a page of the term on which no other term starts. `has_rowid` is `true` if a rowid starts on the page.
+    /// Counts a page on which the doclist of the term goes on and no other term starts. `has_rowid` is `true` if a rowid starts on the
+    /// page.
     pub(super) fn end_page(&mut self, has_rowid: bool) {
         self.pages += 1;
         if let Some(lowest) = self.levels.first_mut().filter(|level| !has_rowid && !level.block.is_empty()) {
@@ -50,7 +52,7 @@ impl DoclistIndex {
         }
     }
 
-    /// Adds the first rowid that starts on a leaf. Full pages go to `rows`.
+    /// Adds a leaf and the first rowid that starts on it. Pages of the doclist index that are full go to `rows`.
     pub(super) fn push(
         &mut self,
         (segment, page_bytes): (u16, usize),

@@ -74,7 +74,7 @@ impl<E: fmt::Display> fmt::Display for SegmentError<E> {
     }
 }
 
-/// A finished segment.
+/// A segment that was written to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The number of the segment, from 1 on.
@@ -263,7 +263,7 @@ impl SegmentWriter {
         self.content.len() + self.footer.len()
     }
 
-    /// Ends the current page.
+    /// Ends the current page, and passes it to `rows`.
     fn end_page<R: SegmentRows>(&mut self, rows: &mut R) -> Result<(), SegmentError<R::Error>> {
         if self.page >= LEAVES_MAX {
             return Err(SegmentError::Full);

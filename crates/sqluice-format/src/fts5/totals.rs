@@ -35,8 +35,8 @@ pub fn push_docsize(out: &mut Vec<u8>, tokens: &[u32]) {
     tokens.iter().for_each(|tokens| varint::push(out, u64::from(*tokens)));
 }
 
-/// Returns the level for a segment of this number of leaves: the level on which automatic merges would have left it. A large segment at a
-/// low level would soon be merged again with small ones.
+/// Returns the level for a segment with this number of leaves: the level on which automatic merges would have left the segment. On a lower
+/// level, a large segment would soon be merged again with small ones.
 pub fn level_of(leaves: u32) -> u32 {
     let mut level = 4;
     // A segment on a level below 16 has at most 256 * 4^(level - 2) leaves.

@@ -27,12 +27,12 @@ pub const DECODED_BYTES_MAX: usize = 1 + 2 * WORDS_MAX * WORD_BYTES;
 /// The size of a buffer for a key-only record: values are written as whole words, so the last words may reach beyond the record's end.
 pub const DECODED_ROOM: usize = DECODED_BYTES_MAX + WORDS_MAX * WORD_BYTES;
 
-/// The remaining bytes of a key of `WORDS` words, as big-endian numbers padded with zeros.
+/// The bytes of a key of `WORDS` words that are not decoded yet, as big-endian numbers padded with zeros.
 #[derive(Clone, Copy)]
 struct Left<const WORDS: usize>([u128; WORDS]);
 
 impl<const WORDS: usize> Left<WORDS> {
-    /// Returns the word that begins at byte `at`.
+    /// Returns the 16 bytes from byte `at` on as a word. Bytes after the end are zeros.
     #[inline]
     fn word(&self, at: usize) -> u128 {
         let word = |word: usize| self.0.get(word).copied().unwrap_or(0);
@@ -49,7 +49,7 @@ impl<const WORDS: usize> Left<WORDS> {
         Left(std::array::from_fn(|word| self.word(bytes + WORD_BYTES * word)))
     }
 
-    /// Returns the key with `bytes` zero bytes before it.
+    /// Returns the key moved to the right by `bytes` bytes, with zero bytes before it. Its last bytes are lost.
     #[inline]
     fn behind(self, bytes: usize) -> Left<WORDS> {
         let shift = 8 * (bytes % WORD_BYTES) as u32;
@@ -66,7 +66,7 @@ impl<const WORDS: usize> Left<WORDS> {
         std::array::from_fn(|word| self.0[word] & !all[word])
     }
 
-    /// Returns the part of a column as if the column were ascending: inverts the bytes of a descending column.
+    /// Returns the bytes as they would be if `column` were ascending: all bytes are inverted if the column is descending.
     #[inline]
     fn ascending(self, column: &KeyColumn) -> Left<WORDS> {
         if column.descending { Left(self.0.map(|word| !word)) } else { self }
@@ -83,7 +83,7 @@ impl<const WORDS: usize> Left<WORDS> {
         const LOW: u128 = u128::MAX / 0xff * 0x7f;
         let mut bytes = 0;
         for word in self.0 {
-            // The highest bit of each byte says if any bit but the lowest is set.
+            // In `ends`, the highest bit of a byte is set if this byte of `word` is 00 or 01.
             let some = word & !(u128::MAX / 0xff);
             let ends = !(((some & LOW) + LOW) | some | LOW);
             bytes += ends.leading_zeros() as usize / 8;
@@ -275,7 +275,8 @@ fn bytes_part(kind: u8, data: &[u8], start: usize, end: usize) -> ([u128; WORDS_
     ([u128::from(kind) << 120 | first, rest], is_plain)
 }
 
-/// Appends the integer at the start of a normalized key to the record. Returns its serial type and the number of key bytes that it takes.
+/// Decodes the integer at the start of a normalized key, and appends it to the record. Returns its serial type, and the number of bytes
+/// that it takes in the key.
 #[inline]
 fn decode_int(key: u128, record: &mut [u8; DECODED_ROOM], end: &mut usize) -> (u8, usize) {
     let (int, bytes) = NumberKey::int_of(key);
@@ -287,8 +288,8 @@ fn decode_int(key: u128, record: &mut [u8; DECODED_ROOM], end: &mut usize) -> (u
     (serial, bytes as usize)
 }
 
-/// Appends a text or blob to the record. `content` is its normalized form without the kind. Returns its serial type and the number of key
-/// bytes that it takes.
+/// Appends a text or blob to the record. `content` is the normalized form of the value without the byte for its kind. Returns its serial
+/// type, and the number of bytes that it takes in the key.
 #[inline]
 fn decode_bytes<const WORDS: usize>(
     kind: u8,
@@ -328,7 +329,7 @@ impl KeyColumn {
         [part[0] ^ inverted[0], part[1] ^ inverted[1]]
     }
 
-    /// Returns `true` if the value can be restored from its normalized form, and the record stores it in the usual form.
+    /// Returns `true` if the value can be restored from its normalized form, and the record stores it in as few bytes as possible.
     #[inline]
     fn is_decodable(&self, record: &[u8], column: Column) -> bool {
         let Column { serial, start, end } = column;

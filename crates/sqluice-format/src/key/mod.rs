@@ -76,7 +76,7 @@ pub enum Collation {
 /// A column of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct KeyColumn {
-    /// The collation of text.
+    /// The collation by which texts in the column are compared.
     pub collation: Collation,
     /// `true` if the order is descending.
     pub descending: bool,
@@ -170,7 +170,7 @@ impl KeyColumn {
         if self.descending { order.reverse() } else { order }
     }
 
-    /// Compares two values.
+    /// Compares two values of the column, in its collation and direction.
     #[inline]
     pub fn compare(self, a: &Value<'_>, b: &Value<'_>) -> Ordering {
         let class = |value: &Value<'_>| match value {
@@ -214,7 +214,7 @@ impl KeyColumn {
 }
 
 impl Collation {
-    /// Compares two texts.
+    /// Compares two texts in this collation.
     #[inline]
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         match self {

@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 
-/// The kind byte of 0. The kind is larger by one for each byte of the whole part.
+/// The first byte of the key of the number 0. For a positive number, the first byte is greater by one for each byte that twice its whole
+/// part takes.
 pub(super) const KIND_ZERO: u8 = 0x80;
-/// The kind byte of numbers from 2^63 on, which are larger than any `i64`. The inverted kind is that of -2^63 and smaller numbers.
+/// The first byte of the keys of numbers from 2^63 on, which are larger than any `i64`. Inverted, it is the first byte of -2^63 and smaller
+/// numbers.
 pub(super) const KIND_HUGE: u8 = 0x89;
 
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
@@ -14,9 +16,9 @@ const STORED_BITS: u32 = 52;
 /// The normalized form of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NumberKey {
-    /// The bytes as a big-endian number, padded with zeros.
+    /// The bytes of the key as a big-endian number, padded with zeros.
     pub(super) left: u128,
-    /// The number of bytes: 1 to 10.
+    /// The number of bytes of the key: 1 to 10.
     pub(super) bytes: u32,
 }
 
@@ -79,7 +81,7 @@ impl NumberKey {
         NumberKey::whole(whole << 1 | 1).followed_by(fraction << (8 * bytes - fraction_bits), bytes)
     }
 
-    /// Returns the kind and the bytes for `twice`: twice the whole part, plus 1 if there is a fraction.
+    /// Returns the key of a number without its fraction. `twice` is twice the whole part of the number, plus 1 if it has a fraction.
     #[inline]
     fn whole(twice: u64) -> NumberKey {
         let n = (u64::BITS - twice.leading_zeros()).div_ceil(8);
@@ -87,7 +89,7 @@ impl NumberKey {
         NumberKey { left: right << (120 - 8 * n), bytes: n + 1 }
     }
 
-    /// Returns the key with `bytes` further bytes.
+    /// Returns the key with `bytes` more bytes at its end, the lowest bytes of `right`.
     fn followed_by(self, right: u64, bytes: u32) -> NumberKey {
         let all = self.bytes + bytes;
         NumberKey { left: self.left | u128::from(right) << (128 - 8 * all), bytes: all }
@@ -103,8 +105,8 @@ impl NumberKey {
         key.extend_from_slice(&self.left.to_be_bytes()[..self.bytes as usize]);
     }
 
-    /// Returns the number of bytes of the number that begins with the bytes in `left`. If the number's end is not among the valid bytes,
-    /// the result exceeds the number of valid bytes.
+    /// Returns the number of bytes of the normalized number that begins with the bytes in `left`. If the end of the number is not among the
+    /// valid bytes of `left`, the result exceeds the number of valid bytes.
     pub(super) fn bytes_of(left: u128) -> u32 {
         // The keys of negative numbers are inverted.
         let left = if left >> 127 == 0 { !left } else { left };

@@ -36,7 +36,7 @@ impl KeyOrder {
         self.columns().len() == 2
     }
 
-    /// Combines two halves to a number that sorts like the records.
+    /// Combines the halves for two values to a pair: one number that sorts like the records of these values.
     #[inline]
     pub fn pair(&self, halves: [u64; 2]) -> u128 {
         self.inverted_pair(u128::from(halves[0]) << 64 | u128::from(halves[1]))

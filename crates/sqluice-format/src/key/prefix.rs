@@ -8,12 +8,12 @@ use crate::value::SerialType;
 /// The byte 01, sixteen times.
 const ONES: u128 = u128::MAX / 0xff;
 
-/// A column's part of the prefix.
+/// The part of a prefix that belongs to one column.
 #[derive(Clone, Copy)]
 pub(super) struct KeyPart {
     /// The bytes as a big-endian number, padded with zeros.
     left: u128,
-    /// The number of bytes. Bytes beyond 16 are cut off.
+    /// The number of bytes. A part of more than 16 bytes is cut off.
     pub(super) bytes: usize,
 }
 

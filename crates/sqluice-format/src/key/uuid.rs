@@ -40,8 +40,8 @@ impl KeyOrder {
         matches!(self.columns(), [first] | [first, _] if first.collation == Collation::Binary)
     }
 
-    /// Returns the key of a record that begins with a UUID. Returns `None` for other records, and for records with values that the key has
-    /// no room for.
+    /// Returns the key of a record that begins with a UUID. Returns `None` for any other record, and if the key has no room for the value
+    /// after the UUID.
     #[inline]
     pub fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
         if !self.has_uuids() {

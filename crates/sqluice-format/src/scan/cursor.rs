@@ -18,7 +18,7 @@ pub struct Cursor {
     levels: Vec<Level>,
     /// The number of levels in use. A cursor without levels is at no entry.
     depth: usize,
-    /// The number of interior levels, once a leaf has been read.
+    /// The number of interior levels above the leaves; `None` before a leaf has been read.
     leaf_level: Option<usize>,
     /// The number of pages that may still be read.
     pages_left: u32,
@@ -28,24 +28,24 @@ pub struct Cursor {
     overflow_page: Vec<u8>,
 }
 
-/// A page on the way down.
+/// The current page of one level of the tree, between the root and the current leaf.
 #[derive(Debug, Default)]
 struct Level {
     page: Page,
-    /// The cell of a leaf, or the child of an interior page, as an index.
+    /// The index of the current cell of a leaf, or of the current child of an interior page.
     at: usize,
 }
 
-/// The place of the current record.
+/// The place of the record of the current entry.
 #[derive(Clone, Copy, Debug)]
 enum RecordPlace {
-    /// A range of the page of a level.
+    /// The record is a range of bytes of the page of this level.
     OnPage { level: usize, start: usize, end: usize },
-    /// The buffer in which the record was assembled.
+    /// The record overflows, and is in the buffer in which it was assembled.
     Assembled,
 }
 
-/// The position of an entry: its page number and the index of its cell.
+/// The position of an entry in the file: its page number, and the index of its cell on the page.
 pub type Position = (u32, u32);
 
 impl Cursor {

@@ -89,7 +89,7 @@ impl<'a> Leaf<'a> {
         self.is_packed
     }
 
-    /// Returns the page number.
+    /// Returns the number of the page in the file.
     pub fn number(&self) -> u32 {
         self.number
     }

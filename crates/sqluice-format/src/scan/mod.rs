@@ -60,7 +60,7 @@ pub enum Kind {
 /// A tree and the file that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// The root page.
+    /// The root page of the tree.
     pub root_page: u32,
     /// The kind of the entries.
     pub kind: Kind,
@@ -293,7 +293,7 @@ impl Scan {
         self.subtrees.len().div_ceil(self.of_part)
     }
 
-    /// Returns the tree.
+    /// Returns the tree that is read.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
@@ -341,9 +341,9 @@ impl Scan {
         Ok(())
     }
 
-    /// Calls `each` with a sample from the interior pages of each run of `parts` parts, if the run has any: in an index, a divider's
-    /// record; in a table, the largest rowid that a leaf may have. `place` is the relative position of the samples in their runs, as the
-    /// numerator and denominator of a fraction below 1. Samples of similar trees interleave evenly if their fractions do.
+    /// Calls `each` with one sample for each run of `parts` parts, taken from the interior pages of the run, if it has any: in an index,
+    /// the record of a divider; in a table, the largest rowid that a leaf may have. `place` is the relative position of each sample in its
+    /// run, as the numerator and denominator of a fraction below 1. Samples of similar trees interleave evenly if their fractions do.
     ///
     /// # Errors
     /// When `pages` or `each` returns an error, or the tree is damaged.
@@ -399,7 +399,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Divides the tree at one more level.
+    /// Divides each subtree into the subtrees below its page.
     fn divide_once<P: ReadPage>(&mut self, pages: &mut P) -> Result<(), ScanError<P::Error>> {
         let mut page = Page::default();
         let mut below = Vec::new();

@@ -13,7 +13,7 @@ pub(super) struct Overflowing<'a> {
     pub(super) local: &'a [u8],
     /// The size of the whole payload.
     pub(super) payload_bytes: usize,
-    /// The first overflow page.
+    /// The first overflow page of the payload.
     pub(super) first: u32,
 }
 

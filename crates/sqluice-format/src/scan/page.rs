@@ -77,7 +77,8 @@ impl Page {
         Damage { page: self.number(), what }
     }
 
-    /// Returns the child before the cell `cell`. If `cell` is the number of cells, returns the right-most child.
+    /// Returns the page number of the child before the cell with the index `cell`. If `cell` is the number of cells, returns the right-most
+    /// child.
     pub(super) fn child(&self, cell: usize) -> Result<u32, Damage> {
         let child = self.view().child(cell).filter(|child| (2..=self.page_count).contains(child));
         child.ok_or_else(|| self.damage("it has a child that is no page of the file"))

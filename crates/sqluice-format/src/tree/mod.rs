@@ -29,7 +29,7 @@ pub trait AppendPage {
     fn append_page(&mut self, page: &[u8]) -> u32;
 }
 
-/// A page and its key.
+/// A page and its key, as the child of an interior page.
 trait Branch: Sized {
     /// The kind of the interior pages that hold this key.
     const KIND: PageKind;
@@ -37,13 +37,13 @@ trait Branch: Sized {
     /// Returns the page number.
     fn page(&self) -> u32;
 
-    /// Returns the size of the page's cell in the level above.
+    /// Returns the size of the cell that the page has on the interior page above.
     fn cell_bytes(&self) -> usize;
 
-    /// Writes the cell. `cell` has exactly the size of the cell.
+    /// Writes the cell that the page has on the interior page above. `cell` has exactly the size of the cell.
     fn write_cell(&self, cell: &mut [u8]);
 
-    /// Returns the child for interior page `page`, whose right-most child `self` is.
+    /// Returns the interior page `page` as a child of the level above. `self` is the right-most child of this page.
     fn above(self, page: u32) -> Self;
 }
 
@@ -52,8 +52,8 @@ fn taken_bytes(child: &impl Branch) -> usize {
     child.cell_bytes() + CELL_POINTER_BYTES
 }
 
-/// Returns the size of the children's cells and cell pointers on a page of their own. The last child is the right-most pointer in the
-/// header.
+/// Returns the size of the cells and cell pointers of these children on an interior page of their own. The last child takes none: it is the
+/// right-most child in the header.
 fn page_cell_bytes(children: &[impl Branch]) -> usize {
     children[..children.len() - 1].iter().map(taken_bytes).sum()
 }
@@ -90,7 +90,7 @@ struct Levels<B> {
     page: Vec<u8>,
 }
 
-/// Children whose page has not been written yet.
+/// The children of one level whose interior page has not been written yet.
 #[derive(Debug)]
 struct Level<B> {
     children: Vec<B>,

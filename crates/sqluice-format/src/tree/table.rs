@@ -82,7 +82,7 @@ impl TableTree {
     }
 
     /// Writes the remaining pages except the root, and returns the children of the root. They fit a page whose B-tree header begins at
-    /// `header_at` (100 on page 1). A single child is a leaf.
+    /// `header_at` (100 on page 1). If there is a single child, it is a leaf.
     ///
     /// # Panics
     /// If no leaf was added.

@@ -35,8 +35,8 @@ fn field(text: &str, name: &str) -> Option<String> {
     value.map(|(_, value)| value.to_owned())
 }
 
-/// Returns the file system and the device of the mount that contains `folder`: of the mounts above it, the one with the longest path, and
-/// of several with that path the last.
+/// Returns the type of the file system that contains `folder`, and its device, from the content of /proc/self/mountinfo. Of all mount
+/// points above the folder, the deepest one counts; of several mounts at this point, the last one.
 fn mount_in(mountinfo: &str, folder: &Path) -> Option<(String, String)> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mounts = mountinfo.lines().filter_map(|line| {

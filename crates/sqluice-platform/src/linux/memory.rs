@@ -29,7 +29,7 @@ fn group_in(cgroup: &str) -> Option<&str> {
 }
 
 pub(crate) fn advise_large<T>(vec: &mut Vec<T>) {
-    /// The smallest vector for which large pages pay off.
+    /// The smallest size of a vector, in bytes, from which large pages pay off.
     const BYTES_MIN: usize = 4 << 20;
     let (start, bytes) = (vec.as_mut_ptr().cast::<u8>(), vec.capacity() * size_of::<T>());
     if bytes < BYTES_MIN {

@@ -1,4 +1,5 @@
-//! Creates files without names, with `O_TMPFILE`.
+//! Creates temporary files without names, with `O_TMPFILE`. If the file system has no such files, a file is created with a name, which is
+//! removed at once.
 
 use std::fs::File;
 use std::io;

@@ -74,7 +74,7 @@ fn hidden(path: &Path) -> Option<Unseen> {
     }
 }
 
-/// Returns the descriptors of the file that a process has open.
+/// Returns the descriptors with which a process has open the file that has this identity and this name.
 ///
 /// # Errors
 /// When the process can't be inspected.

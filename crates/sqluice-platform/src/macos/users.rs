@@ -52,7 +52,7 @@ fn processes() -> Vec<i32> {
     })
 }
 
-/// Returns the descriptors of a file that a process has open.
+/// Returns the descriptors with which a process has open the file that has this identity.
 fn descriptors(process: i32, identity: Identity) -> Vec<i32> {
     let descriptors: Vec<libc::proc_fdinfo> = list(|buffer, bytes| {
         // SAFETY: the call writes at most `bytes` bytes to the buffer, or returns a number if it is null.
@@ -83,8 +83,8 @@ fn file_of(process: i32, descriptor: i32) -> Option<Identity> {
     (read == bytes).then_some(Identity { device, number: file.vst_ino })
 }
 
-/// Returns the items of a list that the system writes to a buffer. `ask` returns the number of bytes written, or the number needed if the
-/// buffer is null.
+/// Returns a list that the system writes to a buffer. `ask` passes the buffer and its size to the system, and returns the number of bytes
+/// written; for a null buffer, it returns the number of bytes needed.
 fn list<T>(ask: impl Fn(*mut libc::c_void, i32) -> i32) -> Vec<T> {
     let wanted = usize::try_from(ask(std::ptr::null_mut(), 0)).unwrap_or(0) / size_of::<T>();
     // The list may grow between the calls.

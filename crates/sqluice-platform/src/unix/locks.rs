@@ -22,7 +22,7 @@ fn lock(file: &File, operation: FlockOperation) -> io::Result<Lock> {
     answer(rustix::fs::flock(file, operation))
 }
 
-/// Locks all bytes of the file, among them those that SQLite locks.
+/// Locks all bytes of the file, including the bytes that SQLite locks.
 pub(crate) fn try_lock_database(file: &File) -> io::Result<Lock> {
     answer(rustix::fs::fcntl_lock(file, FlockOperation::NonBlockingLockExclusive))
 }

@@ -13,7 +13,7 @@ const PRIVATE: u32 = 0o600;
 #[derive(Clone, Debug)]
 pub(crate) struct Rights {
     mode: u32,
-    /// The owner and the group; `None` for those of the process.
+    /// The owner and the group; `None` if the owner and group of this process are kept.
     owner: Option<(u32, u32)>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn kind(file: &File) -> io::Result<Stream> {
     })
 }
 
-/// The settings of the terminal of standard input, which are set again at the end.
+/// The settings that the terminal of standard input had before its echo was turned off. They are restored when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct WithoutEcho(Termios);
 

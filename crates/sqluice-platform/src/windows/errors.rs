@@ -9,7 +9,7 @@ pub(super) fn is(error: &io::Error, number: u32) -> bool {
     error.raw_os_error() == Some(number.cast_signed())
 }
 
-/// Returns the last system error if `returned` is 0.
+/// Returns the last system error if `returned`, the result of a Windows function, is 0, which means that the function failed.
 pub(super) fn unless_zero(returned: i32) -> io::Result<()> {
     if returned == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -94,13 +94,14 @@ impl Positioned for File {
     }
 }
 
-/// The next bytes to read or write if a lock is in the way.
+/// The first part of a read or write that SQLite's locks would refuse: bytes before the locked range, or bytes within it.
 enum Step {
     Before(usize),
     Within(usize),
 }
 
-/// Returns the first step for `length` bytes from `offset` on. Returns `error` if SQLite's locks are not the cause.
+/// Returns the first part of a read or write of `length` bytes from `offset` on. Returns `error`, with which the whole call failed, if
+/// SQLite's locks are not the cause.
 fn around_locks(offset: u64, length: usize, error: io::Error) -> io::Result<Step> {
     let end = offset + length as u64;
     if offset < LOCK_BYTES.start && end > LOCK_BYTES.start {
@@ -112,7 +113,7 @@ fn around_locks(offset: u64, length: usize, error: io::Error) -> io::Result<Step
     }
 }
 
-/// Writes a single slice: a call of Windows has a single buffer.
+/// Writes only the first slice that is not empty, because a call of Windows takes a single buffer.
 pub(crate) fn write_slices_at(file: &File, slices: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
     let first = slices.iter().find(|slice| !slice.is_empty());
     first.map_or(Ok(0), |slice| file.write_at(slice, offset))

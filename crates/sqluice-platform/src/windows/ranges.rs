@@ -16,7 +16,7 @@ pub(crate) fn free(file: &File, offset: u64, bytes: u64) {
     }
 }
 
-/// Sends a request to the file system. Returns `true` on success.
+/// Sends the request `what` to the file system. Returns `true` on success.
 fn control<T>(file: &File, what: u32, with: Option<&T>) -> bool {
     let (start, bytes) = with.map_or((ptr::null(), 0), |with| (ptr::from_ref(with).cast(), size_of::<T>()));
     let mut returned = 0;

@@ -24,7 +24,7 @@ pub(crate) fn kind(file: &File) -> io::Result<Stream> {
     Ok(if about.is_dir() { Stream::Folder } else { Stream::File(about.len()) })
 }
 
-/// The mode of the console of standard input, which is set again at the end.
+/// The mode that the console of standard input had before its echo was turned off. It is restored when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct WithoutEcho(CONSOLE_MODE);
 

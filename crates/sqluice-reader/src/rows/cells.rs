@@ -24,7 +24,7 @@ pub(super) const REAL: u8 = 4;
 pub(super) const TEXT: u8 = 8;
 pub(super) const BLOB: u8 = 16;
 
-/// A byte that never occurs in UTF-8.
+/// A byte that never occurs in UTF-8. It replaces invalid UTF-16, so that the text is then invalid UTF-8.
 const NO_UTF_8: u8 = 0xff;
 
 /// The values of a column.
@@ -33,7 +33,7 @@ pub(super) struct Cells {
     kinds: Vec<u8>,
     bits: Vec<i64>,
     data: Vec<u8>,
-    /// The kinds that occur, combined.
+    /// The kinds of all values together: a bit for each kind that occurs.
     any: u8,
     validity: Vec<u64>,
     reals: Vec<f64>,
@@ -115,7 +115,7 @@ impl Cells {
         *any = 0;
     }
 
-    /// Returns the range in `data` of a row's bytes.
+    /// Returns the range in `data` that has the bytes of the text or blob in this row.
     fn bytes_of(&self, row: usize) -> Range<usize> {
         let is_bytes = |row: &usize| self.kinds[*row] & (TEXT | BLOB) != 0;
         let start = (0..row).rev().find(is_bytes).map_or(0, |before| self.bits[before] as usize);
@@ -151,14 +151,14 @@ impl Cells {
         }
     }
 
-    /// Returns a copy of some of the rows.
+    /// Returns a copy of the values of some rows.
     fn rows(&self, rows: Range<usize>) -> Cells {
         let mut some = Cells::default();
         rows.for_each(|row| some.value(&self.get(row)));
         some
     }
 
-    /// Replaces invalid texts as decided for each row.
+    /// Replaces each invalid text by NULL or by valid text, as `bad` says for its row.
     fn repair(&mut self, bad: &[(usize, BadText)]) {
         let mut repaired = Cells::default();
         let mut bad = bad.iter().peekable();
@@ -175,7 +175,7 @@ impl Cells {
         *self = repaired;
     }
 
-    /// Fills the buffers that a column of a batch borrows.
+    /// Fills the buffers from which a column of a batch is borrowed.
     fn prepare(&mut self) {
         let Cells { kinds, bits, any, validity, reals, offsets, .. } = self;
         validity.clear();
@@ -243,13 +243,13 @@ impl Cells {
 pub(super) struct Block {
     pub(super) columns: Vec<Cells>,
     pub(super) rows: usize,
-    /// The size of the records, or of the values if SQLite reads the rows.
+    /// The number of bytes of the records, or of the values if SQLite reads the rows.
     pub(super) bytes: usize,
     /// The rowids of the rows; empty if they are unknown.
     pub(super) rowids: Vec<i64>,
 }
 
-/// The reason why the sink gets no further rows.
+/// The reason why the sink gets no more rows.
 pub(super) enum Stop {
     /// An error in a row of the block, with the column if it is known.
     Row(usize, Option<usize>, Error),
@@ -257,10 +257,11 @@ pub(super) enum Stop {
     Error(Error),
 }
 
-/// A function that adds the place, a row and a column of a block, to an error.
+/// A function that adds to an error the place at which it occurred. It gets the block, the index of the row, and the index of the column.
 pub(super) type Locate<'l> = dyn FnMut(&Block, usize, usize, Error) -> Error + 'l;
 
-/// The size at which a block is full, even with few rows: offsets of its text have 32 bits.
+/// The number of bytes at which a block is full, even if it has few rows. A block can't be much larger, because offsets of its text have 32
+/// bits.
 const BLOCK_BYTES_MAX: usize = 16 << 20;
 
 impl Block {
@@ -284,8 +285,8 @@ impl Block {
         self.rowids.clear();
     }
 
-    /// Gives the rows to the sink. If the sink refuses rows, or text of rows, the rows between them are given in runs. `keeps_bytes` is
-    /// `true` if texts are the bytes in the file, and not converted from UTF-16.
+    /// Gives all rows to the sink, as one batch. If the sink refuses rows, or their texts, the refused rows are bad rows, and each run of
+    /// rows between refused rows is a batch. `keeps_bytes` is `true` if texts are the bytes in the file, and not converted from UTF-16.
     pub(super) fn give(
         &mut self,
         sink: &mut dyn Sink,
@@ -351,7 +352,7 @@ impl Block {
         Block { columns, rows: rows.len(), bytes: 0, rowids: Vec::new() }
     }
 
-    /// Returns a row as text for the file of bad rows: CSV fields with their original bytes.
+    /// Returns a row as text for the reject file: CSV fields with their original bytes.
     fn raw(&self, row: usize) -> Vec<u8> {
         let mut raw = Vec::new();
         for (index, cells) in self.columns.iter().enumerate() {
@@ -383,7 +384,7 @@ impl Block {
         raw
     }
 
-    /// Calls `each` with the rows as a batch.
+    /// Makes a batch of the rows, and calls `each` with the batch.
     fn with_batch<T>(&mut self, each: impl FnOnce(&Batch<'_>) -> T) -> T {
         self.columns.iter_mut().for_each(Cells::prepare);
         let mixed: Vec<Vec<Value<'_>>> = self

@@ -18,12 +18,12 @@ use sqluice_format::varint;
 
 use super::cells::Block;
 
-/// The mapping from a record to a row of a batch.
+/// The mapping from the fields of a record to the columns of a batch.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The fields of the record, up to the last wanted field.
     fields: Vec<Field>,
-    /// The columns of the batch that are the rowid.
+    /// The indexes of the columns of the batch that get the rowid.
     rowids: Vec<usize>,
     text: Encoding,
 }
@@ -31,11 +31,11 @@ pub(super) struct Layout {
 /// A field of the record.
 #[derive(Debug)]
 struct Field {
-    /// The column of the batch; `None` if the field is not wanted.
+    /// The index of the column of the batch that gets the field; `None` if the field is not wanted.
     column: Option<usize>,
     /// `true` if integers in the field are read as floats: SQLite stores whole numbers of REAL columns as integers.
     is_real: bool,
-    /// The value for records that end before the field.
+    /// The value of the field in records that end before the field.
     missing: Owned,
 }
 
@@ -50,12 +50,12 @@ enum Encoding {
 #[derive(Debug)]
 pub(super) struct BadRecord;
 
-/// The origin of a column of the batch.
+/// The origin of a column of the batch: a column of the table, or the rowid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum From {
     /// A column of the table.
     Column(usize),
-    /// The rowid.
+    /// The rowid of the row.
     Rowid,
 }
 
@@ -109,7 +109,7 @@ impl Layout {
         Ok(Some(Layout { fields, rowids, text }))
     }
 
-    /// Returns the layout for some of the columns.
+    /// Returns the layout with only these columns of the batch, given by their indexes.
     pub(super) fn with_columns(&self, columns: &[usize]) -> Layout {
         let of = |column: usize| columns.iter().position(|wanted| *wanted == column);
         let mut fields: Vec<Field> = self
@@ -135,7 +135,7 @@ impl Layout {
         matches!(self.text, Encoding::Utf8)
     }
 
-    /// Returns the number of leading fields that are read.
+    /// Returns the number of fields at the start of a record that are read.
     pub(super) fn fields(&self) -> usize {
         self.fields.len()
     }
@@ -210,7 +210,7 @@ impl Layout {
     }
 }
 
-/// Returns the value of a column in records that are older than the column. A scratch database shows the value that SQLite returns.
+/// Returns the value that the column has in records that are older than the column. SQLite computes the value in a scratch database.
 fn missing(column: &Column) -> rusqlite::Result<Owned> {
     let Some(default) = &column.default else { return Ok(Owned::Null) };
     let declared = match column.affinity {

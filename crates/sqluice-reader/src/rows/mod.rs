@@ -57,7 +57,7 @@ pub struct Selection {
 }
 
 setters! { Selection:
-    /// Sets the columns.
+    /// Sets the columns to read; `None` for all columns that `SELECT *` returns.
     columns(columns: impl Into<Option<Vec<String>>>) = columns.into();
     /// Sets a condition in SQL.
     filter(filter: impl Into<Option<String>>) = filter.into();
@@ -71,7 +71,7 @@ setters! { Selection:
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RowColumn {
-    /// The name.
+    /// The name of the column.
     pub name: String,
     /// The declared type; empty for an expression.
     pub declared_type: String,
@@ -185,7 +185,7 @@ impl Rows {
         &self.name
     }
 
-    /// Returns the columns.
+    /// Returns the columns of the rows.
     pub fn columns(&self) -> &[RowColumn] {
         &self.columns
     }
@@ -210,7 +210,7 @@ impl Rows {
         Some(Rows { name: self.name.clone(), columns, reading, limit: self.limit, is_query: false })
     }
 
-    /// Returns the same rows, but with errors that do not show keys.
+    /// Returns the same rows, but with errors that do not contain the keys of rows.
     #[must_use]
     pub fn with_secret_keys(mut self) -> Rows {
         if let Reading::Pages(rows) = &self.reading {
@@ -262,7 +262,7 @@ impl Rows {
     }
 }
 
-/// Refuses a part that does not exist, or that other settings exclude.
+/// Refuses a share of the pages whose index is too large, or that is combined with a limit or a condition.
 fn refuse_part(selection: &Selection) -> Result<()> {
     let Some((part, parts)) = selection.part else { return Ok(()) };
     if part >= parts {
@@ -279,7 +279,8 @@ fn refuse_part(selection: &Selection) -> Result<()> {
         .hint("select among the rows that the parts return"))
 }
 
-/// Returns the end of a statement that reads a table in its own order, rather than in the order of an index that has all columns.
+/// Returns the clause at the end of a SELECT with which SQLite reads the rows in the order of the table. Without the clause, SQLite may
+/// read them in the order of an index that has all columns.
 fn in_order_of(table: &Table) -> String {
     let Some(clustered) = &table.clustered else { return " NOT INDEXED".to_owned() };
     let key = clustered.columns[..clustered.key_columns].iter().filter_map(|column| match column.value {
@@ -306,7 +307,7 @@ fn row_column(name: String, declared_type: String) -> RowColumn {
     RowColumn { affinity: Affinity::of_declared_type(&declared_type), name, declared_type }
 }
 
-/// Returns the columns to read, and their origins.
+/// Returns the columns to read, each with its origin: a column of the table or the rowid.
 fn wanted_columns(
     name: &str,
     table: Option<&Table>,
@@ -361,7 +362,7 @@ fn refuse_repeated<'n>(names: impl Iterator<Item = &'n str>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the rows of a table read page by page, if possible.
+/// Returns the rows of a table that is read page by page, or `None` if SQLite must read the rows.
 fn by_pages(
     snapshot: &Arc<Snapshot>,
     table: &Table,

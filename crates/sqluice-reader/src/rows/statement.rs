@@ -24,7 +24,7 @@ const UTF_8: u32 = 1;
 /// The number of parts that may wait for a thread to take them.
 const PARTS_WAITING: usize = 2;
 
-/// A query for SQLite.
+/// A query whose rows SQLite reads.
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) snapshot: Arc<Snapshot>,
@@ -76,7 +76,7 @@ impl StatementSource {
 }
 
 impl Query {
-    /// Steps through all rows. Ends early if the receiver is gone.
+    /// Runs the query, and sends its rows in blocks. Ends early if no thread takes blocks any more.
     fn step(
         &self,
         part_bytes: usize,

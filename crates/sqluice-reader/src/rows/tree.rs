@@ -32,7 +32,7 @@ pub(super) struct TreeRows {
     pub(super) key_columns: usize,
 }
 
-/// The state that all parts share.
+/// The state of a source that all of its parts share.
 struct Shared {
     rows: Arc<TreeRows>,
     scan: Scan,
@@ -118,8 +118,8 @@ impl TreeRows {
 }
 
 impl TreeSource {
-    /// Creates a source of all rows, or of the first `limit` rows. If `counted`, parts know the numbers of their first rows; the tree is
-    /// then read twice.
+    /// Creates a source of all rows, or of the first `limit` rows. If `counted` is `true`, each part knows the number of its first row.
+    /// With `counted` or a limit, the rows of each part are counted before they are decoded, so the tree is read twice.
     pub(super) fn new(
         rows: &Arc<TreeRows>,
         part_bytes: usize,
@@ -148,7 +148,7 @@ impl TreeSource {
         })
     }
 
-    /// Numbers the rows from `rows.start` on, and ends before number `rows.end`.
+    /// Numbers the rows from `rows.start` on. The source ends before the row with the number `rows.end`.
     pub(super) fn numbered(mut self, rows: std::ops::Range<u64>) -> TreeSource {
         (self.rows_done, self.rows_end) = (rows.start, rows.end);
         self
@@ -185,7 +185,7 @@ impl Counted for TreeSource {
     }
 }
 
-/// A visitor that counts entries.
+/// A visitor that counts the entries of a tree.
 struct Count<'n>(&'n mut u64);
 
 impl Visit<Error> for Count<'_> {
@@ -203,7 +203,7 @@ impl Visit<Error> for Count<'_> {
 }
 
 impl Shared {
-    /// Returns the approximate size of a part.
+    /// Returns the approximate size of a part in bytes.
     fn bytes_of_part(&self) -> u64 {
         (self.part_bytes as u64).min(self.rows.snapshot.bytes() / self.scan.parts() as u64)
     }
@@ -226,14 +226,14 @@ enum Stop {
     Enough,
     /// An error in a row of the part, with the column if it is known.
     Row(usize, Option<usize>, Error),
-    /// An error of the sink or the pages.
+    /// An error of the sink, or of reading the pages.
     Error(Error),
 }
 
 /// A part while it is read.
 struct PartRun<'r> {
     rows: &'r TreeRows,
-    /// The index of the part, and the approximate size of parts.
+    /// The index of the part, and the approximate size of a part in bytes.
     part: usize,
     part_bytes: usize,
     layout: &'r Layout,

@@ -24,7 +24,8 @@ pub(crate) struct ComputedIndex {
     /// The table with this index alone.
     table: Table,
     expressions: Expressions,
-    /// The stored columns that the entries need: the column, its field in the records, and its value in records without the field.
+    /// The stored columns that the entries need: for each its position in the table, the index of its field in the records, and its value
+    /// in records that end before this field.
     needed: Vec<(usize, usize, Missing)>,
 }
 

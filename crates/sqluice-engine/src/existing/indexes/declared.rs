@@ -12,11 +12,11 @@ use super::probe_table::ProbeTable;
 use super::statement::Statement;
 use crate::options::WritePath;
 
-/// An index to create.
+/// An index that a CREATE INDEX statement declares, with the table that it is on.
 pub struct Declared<'s> {
     pub statement: Statement,
     pub table: &'s Table,
-    /// The recipe for the entries of the index; `None` if SQLite makes the entries.
+    /// The way in which the entries of the index are made and written as pages; `None` if SQLite makes the index.
     pub(crate) ours: Option<Ours>,
     /// The reason for the write path, as a sentence.
     pub why: String,
@@ -37,8 +37,8 @@ impl Declared<'_> {
     }
 }
 
-/// Returns the new indexes that statements declare for a database with `schema`, and the IF NOT EXISTS statements for existing indexes.
-/// `obstacle` is a reason why SQLite must make all indexes.
+/// Returns the new indexes that statements declare for a database with `schema`. The second list has the statements that do nothing,
+/// because they have IF NOT EXISTS and their index exists. `obstacle` is a reason why SQLite must make all indexes.
 ///
 /// # Errors
 /// If a name is taken, a table does not exist, or SQLite does not understand a statement.

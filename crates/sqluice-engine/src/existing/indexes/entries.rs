@@ -246,7 +246,7 @@ struct RowsTaker<'a> {
 /// The builder of the entries of one index, on one thread.
 struct OfIndex<'a> {
     fields: &'a [Field],
-    /// The values of the current row's entry.
+    /// The values of the entry of the current row.
     pieces: Vec<Piece<'a>>,
     buffer: Buffer<'a>,
 }

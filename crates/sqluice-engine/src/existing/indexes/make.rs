@@ -88,13 +88,13 @@ fn groups<'d>(declared: &'d [Declared<'_>]) -> Vec<Vec<OfTable<'d>>> {
     groups
 }
 
-/// The state that is passed on from the indexes of one table to the indexes of the next.
+/// The state of the work that passes from table to table: the indexes of one table are written after those of another.
 struct Making<'m, 'p> {
     transaction: &'m Transaction<'m>,
     settings: &'m Settings,
     phases: &'m mut Phases<'p>,
     appender: Appender,
-    /// The last written page, if any was written. SQLite writes this page again, to count all pages.
+    /// The last page that was written; `None` before the first. SQLite writes this page again, so that it counts all pages.
     last: Option<Vec<u8>>,
 }
 
@@ -137,8 +137,8 @@ impl Making<'_, '_> {
     }
 }
 
-/// Returns the layout of the items in the sorter of an index: an entry's record without a rowid, as the record ends with the rowid or
-/// primary key.
+/// Returns the layout of the items in the sorter of an index. An item is the record of an entry; its rowid is not stored beside the record,
+/// because the record ends with the rowid or primary key.
 fn layout(index: &Index) -> Layout {
     let order = index.order().expect("other orders are SQLite's");
     Layout { order: Order::Record(order), rowid: false, number: false }

@@ -90,7 +90,7 @@ impl<'t> Clearing<'t> {
         Ok(clearing)
     }
 
-    /// Frees all pages of the trees but their roots. The old entries must have been read before.
+    /// Frees all pages of the trees except the roots. The old entries must have been read before.
     ///
     /// # Errors
     /// If SQLite can't free the pages, for example because a tree is damaged.

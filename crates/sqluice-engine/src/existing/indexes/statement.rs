@@ -9,7 +9,7 @@
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::token::{self, Token};
 
-/// A CREATE INDEX statement.
+/// A parsed CREATE INDEX statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     /// The text of the statement, without the semicolon.

@@ -243,7 +243,7 @@ impl<'e> Transaction<'e> {
         &self.existing.connection
     }
 
-    /// Returns the database.
+    /// Returns the database that the transaction changes.
     pub fn existing(&self) -> &Existing {
         self.existing
     }

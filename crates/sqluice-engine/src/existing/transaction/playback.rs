@@ -36,13 +36,14 @@ const USER_VERSION_AT: usize = 60;
 /// The largest size of a sub-journal that SQLite keeps in memory. Only a longer one is a file, whose reads can be replaced.
 const IN_MEMORY_BYTES: usize = 64 << 10;
 
-/// The number of cells of the scratch table that fit on a leaf of any page size.
+/// The number of cells of the scratch table on one leaf: they fit on a leaf of any page size.
 const CELLS: usize = 4;
 
 /// The name of the scratch table.
 const TABLE: &str = "sqluice pages";
 
-/// Returns `true` if ROLLBACK TO takes lent pages in this build of SQLite. The first call tries it with a temporary database.
+/// Returns `true` if ROLLBACK TO in this build of SQLite can be made to read our pages as if they were records of the sub-journal. The
+/// first call tries this with a temporary database.
 pub(super) fn works() -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
     *WORKS.get_or_init(|| try_it().unwrap_or(false))
@@ -68,8 +69,8 @@ fn page_1(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
     }
 }
 
-/// Puts `pages` into SQLite's page cache by ROLLBACK TO. Returns the first record that SQLite reads from its own sub-journal after them:
-/// page 1 as it is now. Returns `None` if SQLite reads no such record.
+/// Puts `pages` into SQLite's page cache by ROLLBACK TO, which reads them before the records of SQLite's own sub-journal. Returns the first
+/// of these records: page 1 as it is now. Returns `None` if SQLite reads no such record.
 fn lend(connection: &Connection, pages: &[(u32, &[u8])]) -> rusqlite::Result<Option<(u32, Vec<u8>)>> {
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let page_bytes = usize::try_from(number("PRAGMA main.page_size")?).unwrap_or(0);

@@ -68,10 +68,10 @@ fn register() -> Option<Base> {
     (registered == ffi::SQLITE_OK).then_some(Base(base))
 }
 
-/// The pages that a rollback reads instead of the records of the sub-journal.
+/// The pages that a rollback reads in place of the records of the sub-journal.
 struct Lent<'p> {
     pages: &'p [(u32, &'p [u8])],
-    /// The number of pages read so far.
+    /// The number of these pages that the rollback has read so far.
     read: usize,
     /// The first record, a page number and a page, that SQLite read from the sub-journal itself, after all lent pages. `None` until then.
     own: Option<(u32, Vec<u8>)>,

@@ -20,7 +20,7 @@ const READ_BYTES: usize = 1 << 20;
 /// The page count and the checksum of a file that was read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadBack {
-    /// The number of pages.
+    /// The number of pages of the file.
     pub(crate) page_count: u32,
     /// The checksum of all pages.
     pub(crate) checksum: Checksum,

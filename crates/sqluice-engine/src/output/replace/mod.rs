@@ -83,8 +83,8 @@ use transfer::{Into, ROLLBACK, transfer};
 /// The suffixes of the files that SQLite keeps beside a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// The least time to wait for other users of the old database when the new database is complete, as a timeout would now waste the finished
-/// work. The wait is scaled by [`waits`].
+/// The smallest time to wait for other users of the old database when the new database is complete, even if the busy timeout is shorter: a
+/// timeout would now waste the finished work. The wait is scaled by [`waits`].
 const WAIT_AFTER: Duration = Duration::from_secs(10);
 
 /// The time that SQLite waits for a lock in each attempt. Meanwhile SQLite blocks new readers, which makes a gap between programs that open
@@ -98,7 +98,7 @@ const SEND_AWAY: Duration = Duration::from_secs(2);
 /// The time between two attempts to take the lock. Programs that open a database briefly leave only short gaps.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// The old database.
+/// The old database, which a new database of the same name replaces.
 #[derive(Clone, Debug)]
 pub(super) struct Old {
     /// The path that the user gave, for messages.
@@ -475,8 +475,8 @@ impl Locked {
     }
 }
 
-/// Sets the journal mode if `set` is ` = ` and a mode, and returns the mode; does not change the mode if `set` is empty. SQLite reads the
-/// schema first, so it recovers the database.
+/// Returns the journal mode. If `set` is ` = ` and a mode, sets this mode first; if `set` is empty, changes nothing. SQLite reads the
+/// schema before, and so recovers the database.
 fn journal_mode(connection: &Connection, set: &str) -> rusqlite::Result<String> {
     connection.query_row(&format!("PRAGMA journal_mode{set}"), [], |row| row.get(0))
 }

@@ -41,8 +41,8 @@ pub(crate) fn refuse_growth(target: &Target, bytes: u64) -> Result<()> {
     }
 }
 
-/// Returns `true` if a file fits. Its size is only an estimate, so a file that seems to need up to a tenth more than is free is not
-/// refused.
+/// Returns `true` if a file fits into the free space. Its size is only an estimate, so the file still fits if up to a tenth of this size is
+/// missing.
 fn fits(estimated_bytes: u64, free_bytes: u64) -> bool {
     estimated_bytes - estimated_bytes / 10 <= free_bytes
 }

@@ -128,8 +128,8 @@ impl Wanted {
     }
 }
 
-/// Returns the error for a name that is taken. The name was free when the run began: another process has created the file since, and may
-/// need it.
+/// Returns the error for a name that is taken although it was free when the run began: another process has created the file since then, and
+/// may need it.
 pub(in crate::output) fn exists(target: &Path) -> Error {
     Error::target(format!("{} already exists", target.display()))
         .hint("another program made it meanwhile: move it away, or name another file")

@@ -19,7 +19,7 @@ pub(in crate::sort) fn halves(word: u128) -> [u64; 2] {
     [(word >> 64) as u64, word as u64]
 }
 
-/// Returns the first two halves of a key as a word. A key of a single half becomes the low half of the word.
+/// Returns the first word of a key: its first two halves. If the key has a single half, this becomes the low half of the word.
 #[inline]
 pub(in crate::sort) fn first_word(key: &[u64]) -> u128 {
     match *key {

@@ -237,9 +237,9 @@ impl Keys {
         }
     }
 
-    /// Returns the keys of the same items in another, longer form: as pairs if `wanted` is `Pair`, or else as normalized keys. If `wanted`
-    /// is `Word`, but a key has more than one word, all keys get two words. A key may be padded with zeros, because bytes after its end are
-    /// read as zeros anyway, and no key is the beginning of another.
+    /// Returns the keys of the same items in another, longer form: pairs if `wanted` is `Pair`, otherwise normalized keys. If `wanted` is
+    /// `Word`, but a key has more than one word, the form is `Words`. Zeros may pad a key, because bytes after the end of a key are read as
+    /// zeros, and no key is the beginning of another.
     pub(in crate::sort) fn in_form(&self, order: &Order, wanted: Form) -> Keys {
         let keys = self.list.chunks(self.form.halves());
         let normalized = |key: &[u64]| self.form.normalized(order, key).expect("no UUID becomes another key");

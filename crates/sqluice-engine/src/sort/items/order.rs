@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 use sqluice_format::key::{DECODED_ROOM, KeyOrder};
 
-/// The size in bytes of a prefix: the first bytes of a normalized key, as a number that sorts like them.
+/// The size in bytes of a prefix, which is the start of a normalized key, read as a number that sorts like these bytes.
 const PREFIX_BYTES: usize = size_of::<u128>();
 /// The number of 16-byte pieces at the beginning of a normalized key that a [`Cut`] holds.
 const CUT_PREFIXES: usize = 4;
 
-/// The order of items. Items that are equal in it are ordered by rowid, and then by the bytes of their records, so that only identical
-/// items are equal.
+/// The order of items. Items that this order does not separate are ordered by rowid, and then by the bytes of their records, so that only
+/// identical items are equal.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// The order by the key columns of the records, then by number.
@@ -22,11 +22,11 @@ pub enum Order {
 /// An item to sort. A field that the layout does not keep is read back as 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
-    /// The rowid.
+    /// The rowid of the row.
     pub rowid: i64,
     /// The number of the row in its input.
     pub number: u64,
-    /// The record.
+    /// The record to sort: an index entry or a row.
     pub record: &'a [u8],
 }
 
@@ -35,9 +35,9 @@ pub struct Item<'a> {
 pub struct Layout {
     /// The order of the items.
     pub order: Order,
-    /// `true` if rowids are kept.
+    /// `true` if the rowids of items are stored.
     pub rowid: bool,
-    /// `true` if numbers are kept.
+    /// `true` if the numbers of items are stored.
     pub number: bool,
 }
 
@@ -161,7 +161,7 @@ impl Order {
     }
 
     /// Returns the key of the form `Uuid` for a record that begins with a UUID as text. Returns `None` for any other record, or if the key
-    /// has no room for the other value.
+    /// has no room for the value after the UUID.
     #[inline]
     pub(in crate::sort) fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
         match self {
@@ -294,8 +294,8 @@ impl Layout {
         }
     }
 
-    /// Returns the size of an item, by which items are cut into ranges. The size is the same if the item is stored as a key, so the cuts
-    /// are, too.
+    /// Returns the size of an item, by which items are cut into ranges. The size does not depend on the form in which the item is stored,
+    /// so neither do the cuts.
     #[inline]
     pub(in crate::sort) fn item_bytes(&self, item: &Item<'_>) -> u64 {
         item.record.len() as u64 + 8 * (u64::from(self.rowid) + u64::from(self.number))

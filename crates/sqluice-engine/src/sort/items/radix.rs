@@ -23,7 +23,7 @@ use super::item::FETCHED;
 
 /// The size of the largest group that is sorted by comparison.
 const COMPARED_MAX: usize = 48;
-/// The least number of keys for which radix sorting in more than [`PASSES_MAX`] passes is faster than a comparison sort.
+/// The smallest number of keys for which radix sorting in more than [`PASSES_MAX`] passes is faster than a comparison sort.
 const COUNTED_MIN: usize = 2048;
 const PASSES_MAX: u32 = 2;
 /// The largest number of u64 keys that fit into the CPU cache of one core.
@@ -34,8 +34,8 @@ const FIRST_DIGIT_BITS: u32 = 8;
 const KEY_BITS: u32 = 32;
 /// The largest number of bits of a digit, by which one pass of the radix sort orders the keys.
 const DIGIT_BITS: u32 = 12;
-/// The number of times that a group is sorted by the next 16 bytes of its normalized keys. A group that is still equal then is sorted by
-/// comparison.
+/// The largest number of times that a group is sorted by the next 16 bytes of its normalized keys. Items that are equal in all of these
+/// bytes are sorted by comparison.
 const DEPTH_MAX: usize = 16;
 
 /// The items to sort. Each item is identified by its index: its position in the order in which the items were pushed.

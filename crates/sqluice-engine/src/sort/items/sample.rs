@@ -1,4 +1,4 @@
-//! A sample of the items, from which the cuts between ranges are chosen.
+//! A sample of the items, by which the sorter chooses the positions where the items are cut into ranges.
 //!
 //! An item is in the sample if its hash is small in relation to its size: on average one item in every `sample_bytes` bytes of items. If
 //! the sample grows too large, the limit of the hash is halved, and items above the limit leave the sample. So the sample depends only on
@@ -24,9 +24,9 @@ impl Default for Ranges {
     }
 }
 
-/// The least number of sampled items in a range. With fewer, the sizes of ranges would vary too much.
+/// The smallest number of sampled items in a range. With fewer samples, the sizes of ranges would vary too much.
 const RANGE_SAMPLES_MIN: u64 = 16;
-/// The largest number of times that a sample is thinned out: each time, about half of its items leave.
+/// The largest number of times that a sample is thinned out. Each time, about half of the items leave the sample.
 const LEVEL_MAX: u32 = 40;
 
 /// The assumed size in bytes of an item that is a pair of integers, when items are cut into ranges.
@@ -43,7 +43,7 @@ struct Sample {
 #[derive(Debug)]
 pub(in crate::sort) struct Samples {
     ranges: Ranges,
-    /// The number of times that the limit of the hash was halved.
+    /// The number of times that the limit of the hash was halved: items with a hash above the limit are not in the sample.
     level: u32,
     list: Vec<Sample>,
 }
@@ -135,7 +135,8 @@ impl Samples {
         self.list = list.into_iter().filter(|sample| self.has(sample.hash, sample.bytes)).collect();
     }
 
-    /// Moves the items of `other` into this sample, whose `level` becomes the higher of the two levels. Items above that limit are dropped.
+    /// Moves the items of `other` into this sample. Its `level` becomes the higher of both levels, and items with a hash above the limit of
+    /// this level are dropped.
     pub(in crate::sort) fn append(&mut self, other: &mut Samples) {
         self.list.append(&mut other.list);
         if self.level < other.level {
@@ -145,7 +146,8 @@ impl Samples {
         self.thin_out();
     }
 
-    /// Returns the cuts at which the second range and all later ranges begin. Each range has at least two items, the last at least one.
+    /// Returns the cuts at which the second range and all later ranges begin. Each range has at least two items, except the last, which may
+    /// have only one.
     pub(in crate::sort) fn cuts(mut self) -> Vec<Cut> {
         let step = self.ranges.sample_bytes << self.level;
         let range_bytes = self.ranges.range_bytes.max(step.saturating_mul(RANGE_SAMPLES_MIN));

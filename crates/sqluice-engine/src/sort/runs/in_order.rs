@@ -59,8 +59,8 @@ impl<'a> RunsInOrder<'a> {
         })
     }
 
-    /// Calls `each` with the items in order, each with the first word of its key, in the form in which the items are merged. If these words
-    /// of two items differ, the keys of the items differ.
+    /// Calls `each` with each item in order, and with the first word (16 bytes) of its key, in the form in which the items are merged. If
+    /// these words of two items differ, the keys of the items differ.
     ///
     /// # Errors
     /// The errors of `each`, and errors of reading spilled items.

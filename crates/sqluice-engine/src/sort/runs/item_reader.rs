@@ -1,4 +1,4 @@
-//! Reads the items of a run between two cuts, one after another.
+//! Reads the items of a run one after another: all items, or those between two cuts, which are positions in the order of items.
 //!
 //! ```text
 //!  run in memory ──── copied in order, some at a time ──────┐

@@ -1,4 +1,5 @@
-//! Reads the keys of a run of key-only items between two cuts, one after another.
+//! Reads the keys of a run of key-only items one after another: all keys, or those between two cuts, which are positions in the order of
+//! items.
 
 use sqluice_core::error::Result;
 use sqluice_format::aligned::AlignedBuffer;

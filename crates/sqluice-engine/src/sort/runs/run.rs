@@ -66,15 +66,15 @@ pub(in crate::sort) struct FileRun {
     pub(in crate::sort) last_prefix: u128,
 }
 
-/// The range of a stream that holds the items between two cuts, as far as the recorded starts tell.
+/// The range of a stream in which the items between two cuts are, as exactly as the recorded starts of steps show.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Stretch<'a> {
-    /// The last recorded start before the first cut, or the first start of the run. Reading begins here: the first item after the cut is in
-    /// the step of this start or in the next step.
+    /// The last recorded start before the first cut, or the first start of the run. Reading begins at this start: the first item after the
+    /// cut is in the step of this start, or is the item at the next start.
     pub(in crate::sort) first: &'a Start,
-    /// The offset in the stream up to which all items are before the last cut.
+    /// An offset in the stream before which every item is before the second cut.
     pub(in crate::sort) all_until: u64,
-    /// The offset in the stream from which no item is before the last cut.
+    /// An offset in the stream from which on no item is before the second cut.
     pub(in crate::sort) end: u64,
 }
 
@@ -341,8 +341,8 @@ impl RunWriter {
         Ok(buffer)
     }
 
-    /// Writes the rest of the current run and returns the run. `last_prefix` is the prefix of its last item. What is pushed afterwards
-    /// belongs to the next run.
+    /// Writes the bytes of the current run that are not written yet, and returns the run. `last_prefix` is the prefix of its last item.
+    /// Items that are pushed afterwards belong to the next run.
     pub(in crate::sort) fn finish(&mut self, last_prefix: u128) -> Result<FileRun> {
         if !self.filling.bytes().is_empty() {
             self.write()?;

@@ -180,7 +180,7 @@ fn on_conflict(on_conflict: OnConflict) -> WriteOptions {
     WriteOptions { on_conflict, ..WriteOptions::default() }
 }
 
-/// Replaces the statement of a file's table, as if its pages had been written for that statement.
+/// Replaces the CREATE TABLE in the schema of the waiting file by `sql`, as if its pages had been written for `sql`.
 fn declare(waiting: &Waiting, sql: &str) {
     let connection = Connection::open(waiting.path()).unwrap();
     connection.execute_batch("PRAGMA writable_schema = ON").unwrap();

@@ -12,7 +12,7 @@ use crate::options::OnConflict;
 use crate::sort::Sorted;
 use crate::trees::keys::unique::Unique;
 
-/// The numbers of the records that ON CONFLICT leaves out, in ascending order.
+/// The records that ON CONFLICT leaves out: their numbers in the input, in ascending order.
 #[derive(Debug, Default)]
 pub(crate) struct Dropped(Vec<u64>);
 
@@ -42,16 +42,16 @@ const RECORD_BYTES: u64 = 48;
 /// record is only in the list of left-out records, whose capacity may be twice its length.
 const DROPPED_BYTES: u64 = 16;
 
-/// The membership of a row in a group of rows that share a key. A row is in several groups if it shares several keys. `row` sorts in the
-/// order of insertion.
+/// The membership of a row in a group of rows that share a key. A row that shares several keys is in several groups. The values of `row`
+/// sort in the order in which the rows are inserted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Member<R> {
     pub(crate) row: R,
     pub(crate) group: u32,
 }
 
-/// Finds the records that `on_conflict` leaves out because another record has the same key. `keys` has each unique key of the table, with
-/// the items sorted by it. The search uses at most `memory_bytes` bytes.
+/// Finds the records that `on_conflict` leaves out because another record has the same key. `keys` has each unique key of the table, and
+/// the items sorted by this key. The search uses at most `memory_bytes` bytes.
 pub(crate) fn resolve(
     keys: &[(&Sorted, Unique<'_>)],
     on_conflict: OnConflict,

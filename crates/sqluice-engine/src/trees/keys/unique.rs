@@ -110,7 +110,8 @@ impl Unique<'_> {
         if self.is_same(a, b) { Err(self.error(a, b)) } else { Ok(()) }
     }
 
-    /// Calls `group` for each group of at least two records that share this key, with the numbers of the records in ascending order.
+    /// Calls `group` for each group of at least two records that share this key. `group` gets the numbers that the records have in the
+    /// input, in ascending order.
     pub(crate) fn groups(
         &self,
         sorted: &Sorted,
@@ -247,8 +248,8 @@ fn report(numbers: &mut Vec<u64>, group: &mut dyn FnMut(&[u64])) {
     numbers.clear();
 }
 
-/// Returns `true` if the index entries of a table must hold the numbers of their records while they are sorted: rows may be left out by
-/// number, or messages can't tell the number from the rowid.
+/// Returns `true` if the index entries of a table must hold the numbers of their records while they are sorted: because rows may be left
+/// out by these numbers, or because messages name rows by numbers that are not their rowids.
 pub(crate) fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
     let leaves_out = plan.write_path == WritePath::Sorted && on_conflict != OnConflict::Abort;
     leaves_out || plan.in_sequence || table.clustered.is_some()

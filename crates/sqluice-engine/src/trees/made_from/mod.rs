@@ -55,7 +55,8 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// Returns the leaf list, if there is one, after all leaves are written to the database, so that the caller can finish the list.
+    /// Returns the leaf list, which the caller then finishes, or `None` if no list is written. Must be called after all leaves are written
+    /// to the database.
     pub(crate) fn into_leaf_list(self) -> Option<LeafList> {
         match self {
             TreeCopy::Copied(tree) => {

@@ -122,7 +122,7 @@ struct Encoding<'f, 'e, 'a, 'w, 's> {
 }
 
 impl Encoding<'_, '_, '_, '_, '_> {
-    /// Encodes rows, whose records have these numbers, counted from 1.
+    /// Encodes a batch of rows. `numbers` has the numbers of their records in the input, counted from 1.
     fn encode(&mut self, batch: &Batch<'_>, numbers: Rowids<'_>) -> Result<(), Refused> {
         let Encoding { filling, rows, .. } = self;
         let RowsEncoder { tree, encoder, entries, largest } = &mut **rows;

@@ -9,7 +9,7 @@ use sqluice_reader::pages::{FileView, damaged};
 
 use crate::verification::VerifiedTree;
 
-/// A tree of a source database, which becomes one tree of the copy, or a piece of it.
+/// A tree of a source database that is copied: it becomes a whole tree of the copy, or a part of a tree.
 pub(crate) struct Piece<'a> {
     /// The name of the tree in messages: `index i`.
     pub(crate) what: &'a str,
@@ -22,7 +22,7 @@ pub(crate) struct Piece<'a> {
     pub(crate) verified: Option<VerifiedTree<'a>>,
 }
 
-/// The changes to rows and index entries when they are copied into another database. They give rowids and references to rowids new numbers.
+/// The changes to rows and index entries when they are copied into another database: new numbers for rowids and for references to rowids.
 #[derive(Clone, Debug, Default)]
 pub struct Changes<'a> {
     /// The number that is added to the rowid of each row of a table. In an index, the rowid is a field of the record, so `fields` changes
@@ -98,7 +98,8 @@ impl Piece<'_> {
     }
 }
 
-/// Finds part `part`, counted over all pieces. Returns the number of its piece, and the number of the part within this piece.
+/// Finds the part with the number `part`, counted from 0 over all pieces. Returns the position of its piece in `pieces`, and the number of
+/// the part within this piece.
 pub(crate) fn part_of(pieces: &[Piece<'_>], mut part: usize) -> (usize, usize) {
     for (number, piece) in pieces.iter().enumerate() {
         match part.checked_sub(piece.scan.parts()) {

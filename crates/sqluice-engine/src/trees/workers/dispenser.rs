@@ -24,7 +24,7 @@ pub(crate) struct Dispenser<'a> {
 struct Dispensed<'a> {
     parts: Parts<'a>,
     tree: usize,
-    /// The number of parts of the current tree that were handed out.
+    /// The number of parts of the current tree that the workers have got so far.
     of_tree: usize,
     part: u64,
 }

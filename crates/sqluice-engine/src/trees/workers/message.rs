@@ -16,7 +16,7 @@ pub(crate) const PARTS_AHEAD_MAX: usize = 8;
 /// rows of a part are bad, the messages are many times larger than the part.
 pub(crate) const BAD_ROWS_AHEAD_MAX: usize = 3;
 
-/// The number of a part, and of the tree to which the part belongs.
+/// A part of a pass: its number, and the position of its tree among the trees of the pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PartId {
     /// The number of the part, counted over all trees of the pass.

@@ -51,8 +51,8 @@ pub(crate) struct PiecePositions {
 }
 
 impl ItemEnds {
-    /// Remembers `item`, the next item of the part, as its last item. `prefix` is the prefix of the item. Returns an error if the item
-    /// before has the same unique key.
+    /// Takes `item`, the next item of the part, as its last item so far. `prefix` is the prefix of `item`. Returns an error if `item` and
+    /// the item before share the unique key.
     #[inline]
     pub(crate) fn check(&mut self, unique: Option<&Unique<'_>>, item: Item<'_>, prefix: u128) -> Result<()> {
         match unique {

@@ -20,7 +20,7 @@ const BAD_ROWS_BYTES: usize = 1 << 20;
 /// A rough estimate of the memory in bytes for the error of a bad row: its message, its hint, and the name of the file.
 const ERROR_BYTES: usize = 500;
 
-/// A worker: its channels to and from the writer, and the counts that limit how far it gets ahead of the writer.
+/// A worker: its channels to and from the writer, and the counts that limit how far the worker gets ahead of the writer.
 pub(crate) struct Worker<'s> {
     pub(crate) index: usize,
     pub(crate) settings: &'s Settings,

@@ -36,7 +36,7 @@ pub(crate) struct Writer<'a, 'o> {
     trees: &'a Trees<'a>,
     appender: &'a mut Appender,
     around: &'a mut PassContext<'o>,
-    /// The trees of the pass that are finished. The current tree is the next of `trees`.
+    /// The trees of the pass that are finished, in the order of `trees`. The tree after them in `trees` is the current tree.
     made: Vec<BuiltTree>,
     tree: Growing<'a>,
     current: BuiltTree,

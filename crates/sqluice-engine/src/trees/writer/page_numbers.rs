@@ -22,8 +22,8 @@ use crate::trees::workers::message::Sealed;
 /// The worker number of a chunk that no worker made.
 const NO_WORKER: usize = usize::MAX;
 
-/// The largest number of bytes of a chunk whose pages are copied, so that the chunk can go back to its worker before the pages are written.
-/// Small files and tables make many small chunks, and writing each of them on its own would be slow.
+/// The size in bytes up to which a chunk is small: its pages are copied, so that the chunk can go back to its worker before the pages are
+/// written. Small files and tables make many small chunks, and writing each of them on its own would be slow.
 const COPIED_BYTES_MAX: usize = 64 << 10;
 
 /// An appender, which assigns page numbers to new pages at the end of the file, and writes the pages on request. A *single page* is a page
@@ -31,7 +31,7 @@ const COPIED_BYTES_MAX: usize = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Appender {
     geometry: Geometry,
-    /// The number of bytes of waiting pages from which on they should be written, even if they are only copies.
+    /// The number of bytes of waiting pages from which on they are due to be written, even if they are only copies.
     chunk_bytes: usize,
     next_page: u64,
     /// The pages to write, with consecutive numbers. The first page has the number `first`.
@@ -121,7 +121,8 @@ impl Appender {
         }
     }
 
-    /// Creates the appender for a file in which other processes have written the pages 2 to `last_page`, whose checksum is `checksum`.
+    /// Creates the appender for a file in which other processes have written the pages 2 to `last_page`. `checksum` is the checksum of
+    /// these pages.
     pub(crate) fn after_placed(
         last_page: u32,
         checksum: Checksum,
@@ -210,8 +211,8 @@ impl Appender {
         self.waiting_bytes += pages.len();
     }
 
-    /// Returns `true` if the waiting pages should be written now: because they are chunks for which workers may wait, or because there are
-    /// at least `chunk_bytes` bytes.
+    /// Returns `true` if the waiting pages should be written now: because workers may wait for their chunks, or because the waiting pages
+    /// have at least `chunk_bytes` bytes.
     pub(crate) fn is_due(&self) -> bool {
         let copied = |piece: &WaitingPages| matches!(piece, WaitingPages::Singles(_));
         self.waiting_bytes >= self.chunk_bytes || !self.waiting.iter().all(copied)
@@ -382,8 +383,8 @@ pub(crate) fn append_empty_leaf(kind: PageKind, pages: &mut Appender) -> u32 {
     pages.append_page(&empty)
 }
 
-/// Divides a list of slices after `at` bytes in total: returns the slices before and after this position. The slice at the position is
-/// split; empty slices are left out.
+/// Divides a list of slices after `at` bytes in total. Returns the slices before and the slices after this position. If the position is
+/// within a slice, this slice is split; empty slices are left out.
 fn split<'a>(slices: impl Iterator<Item = &'a [u8]>, at: usize) -> (Vec<&'a [u8]>, Vec<&'a [u8]>) {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut left = at;

@@ -13,7 +13,7 @@ use super::super::doclist::Detail;
 use super::super::read::{Damage, Positions};
 use super::segment::Entry;
 
-/// The number of buckets.
+/// The number of buckets into which rowids are divided.
 const BUCKETS: usize = 4096;
 
 /// Odd numbers with as many ones as zeros, taken from the fractional digits of pi and e. They have no other special property.
@@ -57,11 +57,12 @@ impl TermHash {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryHash(u64);
 
-/// The sums of entries: of all rows in buckets, or of the rows of some buckets one by one.
+/// The sums over entries: a sum for each bucket of rows, or a sum for each row of some buckets.
 #[derive(Clone, Debug)]
 pub struct Digest {
     sums: Vec<u64>,
-    /// The buckets whose rows are summed one by one, and their sums; `None` to sum buckets.
+    /// The buckets whose rows have a sum each (`true` for such a bucket), and the sum of each row by its rowid; `None` if each bucket has a
+    /// sum.
     rows: Option<(Vec<bool>, HashMap<i64, u64>)>,
 }
 

@@ -12,7 +12,7 @@ pub enum Finding {
     Damaged(Damage),
     /// A row of `t_data` belongs to no segment.
     Foreign {
-        /// The `id`.
+        /// The `id` of the row.
         row: i64,
     },
     /// A page has no row in `t_idx`, so that a search doesn't find its terms.
@@ -60,7 +60,7 @@ pub enum Finding {
     /// A row has a term in a column that the table doesn't have. The caller finds it by [`Digest::add_stored`](super::Digest::add_stored),
     /// which reads the positions.
     Column {
-        /// The rowid.
+        /// The rowid of the row.
         rowid: i64,
     },
 }

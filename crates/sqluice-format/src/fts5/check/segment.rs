@@ -12,7 +12,7 @@ use super::{Checked, Declared, Finding, Rows, doclist_index};
 pub struct Entry<'a> {
     /// The term, with the byte of its index.
     pub term: &'a [u8],
-    /// The rowid.
+    /// The rowid of the row.
     pub rowid: i64,
     /// The stored bytes of the columns and positions at which the row has the term.
     pub positions: &'a [u8],
@@ -43,11 +43,11 @@ pub(super) struct Check<'c> {
     /// The current term, and the term before it.
     term: Vec<u8>,
     before: Vec<u8>,
-    /// The page of the current term. `mark` is `true` if the split key of this page says that the term has a doclist index, and `None` if
-    /// the page has no split key.
+    /// The page of the current term. The field `mark` is `true` if the split key of this page says that the term has a doclist index, and
+    /// `None` if the page has no split key.
     page: u32,
     mark: Option<bool>,
-    /// The pages after `page` on which rows of the current term start, and the pages between them.
+    /// The pages after `page` on which rows of the current term start, and all pages between these pages.
     leaves: Vec<doclist_index::Child>,
 }
 
@@ -122,7 +122,7 @@ impl<'c> Check<'c> {
         Ok(())
     }
 
-    /// Adds a page to those of the doclist, and the pages before it on which no row starts.
+    /// Adds a page to the pages of the doclist, after the pages before it on which no row starts.
     fn add_leaf(&mut self, page: u32, rowid: Option<i64>) {
         if let Some(&(last, _)) = self.leaves.last() {
             self.leaves.extend((last + 1..page).map(|between| (between, None)));

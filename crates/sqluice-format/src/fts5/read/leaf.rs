@@ -3,7 +3,7 @@
 use super::super::segment::HEAD_BYTES;
 use super::{Damage, Fault, Numbers};
 
-/// A leaf page.
+/// A leaf of a segment, with the offsets from its head and footer.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf<'a> {
     block: &'a [u8],

@@ -16,31 +16,32 @@ use super::{Pages, ReadError, SegmentReader, Step, Structure, Tombstones};
 /// A row that has a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergedRow<'a> {
-    /// The term.
+    /// The term that the row has.
     pub term: &'a [u8],
-    /// The rowid.
+    /// The rowid of the row.
     pub rowid: i64,
     /// The stored bytes of the columns and positions at which the row has the term.
     pub positions: &'a [u8],
 }
 
-/// A reader of the rows that an index has: in the order of terms, and of rowids within a term.
+/// A reader of the entries of all segments of an index, as one sequence of rows: ordered by term, and within a term by rowid.
 #[derive(Debug)]
 pub struct MergedReader {
     /// The segments, the newest first.
     sources: Vec<Source>,
-    /// The next term of each source: its first bytes, which decide most comparisons, the whole term, and the source.
+    /// The next term of each source: its first bytes as a number, which decides most comparisons, the whole term, and the position of the
+    /// source in `sources`.
     terms: BinaryHeap<Reverse<(u64, Vec<u8>, usize)>>,
-    /// Buffers of earlier terms.
+    /// Buffers of earlier terms, to be used again.
     free: Vec<Vec<u8>>,
-    /// The current rowid of each source that has the current term.
+    /// For each source that has the current term: its current rowid, and the position of the source in `sources`.
     rows: BinaryHeap<Reverse<(i64, usize)>>,
-    /// The sources whose current row is used up.
+    /// The positions in `sources` of the sources that must advance, because their current row was used.
     used: Vec<usize>,
     term: Vec<u8>,
 }
 
-/// A segment.
+/// A segment while it is read.
 #[derive(Debug)]
 struct Source {
     reader: SegmentReader,
@@ -168,7 +169,7 @@ impl MergedReader {
         }
     }
 
-    /// Returns the source and if its row has the term; `None` if a tombstone hides the row.
+    /// Returns the source, and `true` if its current row has the term. Returns `None` if a tombstone hides the row.
     fn of_source(&self, source: usize, rowid: i64) -> Option<(usize, bool)> {
         let Source { tombstones, is_present, .. } = &self.sources[source];
         (!tombstones.contains(rowid)).then_some((source, *is_present))

@@ -60,7 +60,7 @@ pub struct Damage {
     pub row: i64,
     /// The offset in the block.
     pub offset: usize,
-    /// The fault.
+    /// The kind of the fault.
     pub fault: Fault,
 }
 

@@ -22,7 +22,7 @@ pub enum Step<'a> {
 /// An entry of a doclist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
-    /// The rowid.
+    /// The rowid of the row.
     pub rowid: i64,
     /// `true` if older segments have entries of this row for the term, which no longer count.
     pub is_deleted: bool,
@@ -48,7 +48,7 @@ pub enum Advanced {
 /// Consecutive rows of a doclist as they are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rows<'a> {
-    /// The rows.
+    /// The rows, with their stored entries.
     pub doclist: Doclist<'a>,
     /// `true` if an entry has a mark of a deleted row.
     pub has_marks: bool,

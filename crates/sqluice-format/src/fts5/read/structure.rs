@@ -44,7 +44,7 @@ pub struct SegmentSpan {
     pub origins: (u64, u64),
     /// The number of pages of tombstones.
     pub tombstone_pages: u32,
-    /// The number of tombstones.
+    /// The number of tombstones, the marks of deleted rows.
     pub tombstones: u64,
     /// The number of rows, in a table with tombstones.
     pub rows: u64,
@@ -132,7 +132,7 @@ impl Structure {
     }
 }
 
-/// Reads a segment.
+/// Parses the numbers of one segment in a structure.
 fn span(numbers: &mut Numbers<'_>, has_tombstones: bool) -> Result<SegmentSpan, Damage> {
     let place = numbers.damage(Fault::Range);
     let id = numbers.at_most(u16::MAX.into())? as u16;

@@ -27,7 +27,7 @@ const HASHED_LEAVES: u64 = 16;
 /// The copier of one worker, which copies parts of one tree.
 pub(crate) struct Copier<'a> {
     tree: &'a CopyTree<'a>,
-    /// The number of the piece that was read last, and the reader of its pages; `None` before the first part.
+    /// The position in the tree's `pieces` of the piece that was read last, and the reader of its pages; `None` before the first part.
     pages: Option<(usize, FilePages<'a>)>,
     reader: Reader,
     record: Vec<u8>,

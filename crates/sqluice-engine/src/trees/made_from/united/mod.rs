@@ -45,7 +45,7 @@ pub(crate) struct UnionTree<'a> {
     what: &'a str,
     kind: Kind,
     pieces: Vec<Piece<'a>>,
-    /// The order of the entries of an index. For a table it has no columns, because rows are ordered by rowid.
+    /// The order of the entries of an index. The order for a table has no columns, because rows are ordered by rowid.
     order: KeyOrder,
     /// The number of leading columns of a unique index: no two entries may have the same values in all of them, unless one is NULL. `None`
     /// if the index is not unique, or the tree is a table.
@@ -74,7 +74,7 @@ struct Cut {
 /// An entry of a united tree, with the changes for the copy.
 #[derive(Clone, Copy)]
 pub(crate) struct UnionEntry<'e> {
-    /// The number of the piece that has the entry.
+    /// The position in the tree's `pieces` of the piece that has the entry.
     pub(crate) piece: usize,
     /// The rowid, or 0 if the entry belongs to an index.
     pub(crate) rowid: i64,
@@ -240,8 +240,8 @@ impl<'a> UnionTree<'a> {
         }
     }
 
-    /// Calls `group` with each group of rows in a part that have the same key; a row whose key no other row has is a group of its own. Each
-    /// row is given as the number of its piece and its rowid in the source.
+    /// Calls `group` with each group of rows in a part that have the same key. A row whose key no other row has is a group of its own. Each
+    /// row is given as the position of its piece in the tree's `pieces`, and its rowid in the source.
     pub(crate) fn groups(&self, part: usize, mut group: impl FnMut(&mut Vec<(u32, i64)>)) -> Result<()> {
         let mut last: Option<LastEntry> = None;
         let mut rows = Vec::new();
