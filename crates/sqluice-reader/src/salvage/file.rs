@@ -354,7 +354,7 @@ impl DamagedFile {
     /// Returns `true` if the file ends within this page.
     pub fn is_cut(&self, page: u32) -> bool {
         let bytes = self.geometry.page_bytes() as u64;
-        self.bytes % bytes != 0 && u64::from(page) == self.bytes.div_ceil(bytes)
+        !self.bytes.is_multiple_of(bytes) && u64::from(page) == self.bytes.div_ceil(bytes)
     }
 
     /// Returns `true` if the file ends within this page, before the byte `end` of the page.

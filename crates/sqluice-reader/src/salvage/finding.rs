@@ -991,12 +991,13 @@ impl Places<'_> {
             let mut wide_gaps = self.wide_gaps[tree].iter();
             let has_wide_gap = wide_gaps.any(|gap| fills(orphan.rowids, *gap))
                 && !overlaps(&self.owned[tree], orphan.rowids);
+            // The last rowid of a leaf is the key of its parent, unless the row was deleted.
+            let is_exact = gap.is_some_and(|(_, high)| high == Some(orphan.rowids.1)) && !is_copy;
+            let of_gap = if is_proved && freelist_is_whole { Origin::Gap } else { Origin::Shape };
             let (rank, origin) = match () {
+                () if is_exact => (0, of_gap),
                 () if self.is_gone[tree] => (if is_full { 1 } else { 2 }, Origin::Shape),
-                () if is_proved => (
-                    if gap.is_some_and(|(_, high)| high == Some(orphan.rowids.1)) { 0 } else { 1 },
-                    if freelist_is_whole { Origin::Gap } else { Origin::Shape },
-                ),
+                () if is_proved => (1, of_gap),
                 () if has_gap => (1, Origin::Shape),
                 () if has_wide_gap && !is_copy => (1, Origin::Shape),
                 () if is_copy => continue,
