@@ -1,7 +1,7 @@
 //! The rows of clean leaves as a source, which workers read and encode.
 //!
 //! ```text
-//!  a leaf whose kinds of values the table takes ────────────────────────> a page, as it is
+//!  a leaf whose kinds of values the table takes ────────────────────────> its cells, as they are
 //!  a leaf that is whole ──> records that keep the rules of the table ──> pages, as they are
 //!         other leaves ──┬> other records ─────────────────────────────> values ──> encoded again
 //! ```

@@ -230,9 +230,8 @@ impl Sink for Encoding<'_, '_, '_, '_, '_> {
             return Ok(false);
         }
         self.count_records(leaf.entries(), (leaf.entry(0).0, leaf.last_rowid()))?;
-        if !(leaf.is_full() && self.filling.push_leaf(leaf)?) {
-            self.filling.push_cells(leaf)?;
-        }
+        // The bytes of a page between its cells may be remains of deleted rows, so that no page is copied whole.
+        self.filling.push_cells(leaf)?;
         Ok(true)
     }
 
