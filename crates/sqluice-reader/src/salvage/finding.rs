@@ -814,6 +814,7 @@ impl Finding {
                 let may_be = |table: &&Table| fits(table, row.types, true);
                 shapes.lacking += u64::from(is_index && lacking.iter().any(may_be));
                 shapes.classes.add(row.types);
+                shapes.entries += u64::from(is_index && sought.is_entry(row.types));
                 for (at, tree) in
                     sought.trees.iter().enumerate().filter(|(_, tree)| tree.is_index == is_index)
                 {
@@ -855,6 +856,8 @@ struct Shapes {
     lacking: u64,
     /// The classes of values in the fields.
     classes: Classes,
+    /// The number of rows that look like entries of an index.
+    entries: u64,
 }
 
 /// The facts of the rows on pages that trees name.
@@ -871,6 +874,8 @@ struct Known {
 struct Places<'k> {
     /// The classes of values of each WITHOUT ROWID table's rows; empty for trees without such rows.
     classes: &'k [Classes],
+    /// `true` for the tree of an index.
+    is_index_tree: Vec<bool>,
     /// `true` for a tree of which nothing is left.
     is_gone: Vec<bool>,
     /// `true` for a tree that has lost a page.
@@ -905,6 +910,7 @@ impl Places<'_> {
         let count = trees.len();
         let mut places = Places {
             classes,
+            is_index_tree: trees.iter().map(|tree| tree.entries.is_some()).collect(),
             is_gone: trees.iter().map(|tree| tree.root.is_none()).collect(),
             is_damaged: vec![false; count],
             owned: vec![BTreeMap::new(); count],
@@ -973,8 +979,10 @@ impl Places<'_> {
             if !is_most(*fitting) || !is_index && overlaps(&self.taken[tree], orphan.rowids) {
                 continue;
             }
-            // Pages of indexes look like rows of tables.
-            if is_index && self.classes[tree].lack_some_of(&shapes.classes) {
+            // Pages of indexes look like rows of tables: the values tell, or nothing does if no row of the table is known.
+            let is_known = !self.classes[tree].is_empty();
+            let is_of_table = shapes.entries < shapes.rows || self.is_index_tree[tree];
+            if is_index && !(is_known || is_of_table) || self.classes[tree].lack_some_of(&shapes.classes) {
                 continue;
             }
             let is_full = is_most(shapes.fitting[tree]);

@@ -83,6 +83,11 @@ impl Classes {
         self.0.iter_mut().zip(&other.0).for_each(|(classes, other)| *classes |= other);
     }
 
+    /// Returns `true` if no row was added.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns `true` if other rows have a value of a class that no value of its field has here. Without rows, nothing is known.
     pub fn lack_some_of(&self, other: &Classes) -> bool {
         let of = |at: usize| self.0.get(at).copied().unwrap_or(0);
