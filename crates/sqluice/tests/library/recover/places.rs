@@ -269,6 +269,25 @@ fn entries_of_an_index_are_no_rows_of_a_table_without_rowids() {
 }
 
 #[test]
+fn a_lost_table_without_rowids_gets_no_entries_of_its_index() {
+    // The entries are pairs of integers, as the rows are.
+    let statements = format!(
+        "CREATE TABLE t (k INT PRIMARY KEY, v INT) WITHOUT ROWID; CREATE INDEX t_v ON t (v);
+         {MANY} INSERT INTO t SELECT i * 2, i * 7 % 1000 FROM n"
+    );
+    with(&statements, [], |path, []| {
+        let all = rows(path);
+        let roots = ["t", "t_v"].map(|name| root_of(path, name) as usize);
+        change(path, |pages| roots.into_iter().for_each(|root| pages[root - 1].fill(0)));
+        let (target, report) = recovered(path);
+        let found = rows(&target);
+        assert!(found["t"].iter().all(|row| all["t"].contains(row)), "{:?}", report.saved);
+        let saved: usize = found.values().map(Vec::len).sum();
+        assert!(saved > 1000, "rows and entries are all saved: {:?}", report.saved);
+    });
+}
+
+#[test]
 fn short_entries_of_another_databases_index_are_no_rows_of_a_table_without_rowids() {
     let statements = format!(
         "CREATE TABLE t (k INT PRIMARY KEY, v TEXT, w TEXT) WITHOUT ROWID;
