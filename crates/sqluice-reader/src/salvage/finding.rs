@@ -973,6 +973,8 @@ impl Places<'_> {
         // gone; tables whose tree is gone and whose rows have fewer columns than the table; damaged tables; damaged tables whose rows have
         // fewer columns.
         let mut candidates: [Vec<(usize, Origin)>; 5] = Default::default();
+        // Rows that may be of a table, and may be entries of an index, are left out of neither: they are rows of no table.
+        let mut may_be_table = false;
         for (tree, fitting) in shapes.fitting_short.iter().enumerate() {
             // All rows but damaged ones must fit.
             let is_most = |fitting: u64| shapes.rows > 0 && fitting * 10 >= shapes.rows * 9;
@@ -983,6 +985,7 @@ impl Places<'_> {
             let is_known = !self.classes[tree].is_empty();
             let is_of_table = shapes.entries < shapes.rows || self.is_index_tree[tree];
             if is_index && !(is_known || is_of_table) || self.classes[tree].lack_some_of(&shapes.classes) {
+                may_be_table = true;
                 continue;
             }
             let is_full = is_most(shapes.fitting[tree]);
@@ -1019,7 +1022,8 @@ impl Places<'_> {
             candidates[rank].push((tree, origin));
         }
         let best = candidates.iter().find(|of_rank| !of_rank.is_empty())?;
-        best.first().copied().filter(|_| best.len() == 1)
+        let is_sure = |tree: usize| best.len() == 1 && !(may_be_table && self.is_index_tree[tree]);
+        best.first().copied().filter(|(tree, _)| is_sure(*tree))
     }
 }
 
