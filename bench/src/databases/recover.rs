@@ -167,7 +167,10 @@ fn damage(sound: &Path, damaged: &Path, count: u64) -> anyhow::Result<u64> {
     let mut leaves = connection.prepare(
         "SELECT pageno, ncell, pgsize FROM dbstat WHERE name = 'user' AND pagetype = 'leaf' ORDER BY pageno",
     )?;
-    let leaves = leaves.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let leaves = leaves.query_map([], |row| {
+        let number = |column| row.get::<_, u32>(column).map(u64::from);
+        Ok((number(0)?, number(1)?, number(2)?))
+    })?;
     let leaves: Vec<(u64, u64, u64)> = leaves.collect::<Result<_, _>>()?;
     let of_table = leaves.len() as u64;
     ensure!(count <= of_table / 2, "{count} of {of_table} pages can't be damaged: at most every second one");
