@@ -122,7 +122,7 @@ bench-load: ## Load CSV, Parquet and NDJSON files, and compare with .import, ADB
 	@tools/setup bench
 	bench/load $(ARGS)
 
-bench-databases: ## Export, copy and merge databases, and compare with sqlite3, ADBC and pyarrow (ARGS='merge --case index' or 'export --scale 0.1')
+bench-databases: ## Export, copy, merge and recover databases, and compare with sqlite3, ADBC and pyarrow (ARGS='merge --case index', 'recover' or 'export --scale 0.1')
 	@tools/setup bench
 	bench/databases $(or $(ARGS),export)
 

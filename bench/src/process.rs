@@ -81,6 +81,14 @@ impl Runner {
     /// # Errors
     /// When the process can't be started, fails, or the run was asked to stop.
     pub fn run(&self, command: &mut Command) -> anyhow::Result<Took> {
+        self.run_to(0, command)
+    }
+
+    /// Runs a process to its end, which must have this exit status.
+    ///
+    /// # Errors
+    /// When the process can't be started, has another exit status, or the run was asked to stop.
+    pub fn run_to(&self, code: i32, command: &mut Command) -> anyhow::Result<Took> {
         let name = command.get_program().to_string_lossy().into_owned();
         let start = Instant::now();
         let mut child = command
@@ -103,7 +111,7 @@ impl Runner {
             bail!("interrupted");
         }
         read.with_context(|| format!("cannot read what {name} says"))?;
-        if !status.success() {
+        if status.code() != Some(code) {
             bail!("{name} failed: {status}\n{stdout}");
         }
         Ok(Took {
@@ -181,6 +189,8 @@ mod tests {
         let runner = Runner::new("load").unwrap();
         let error = runner.run(Command::new("sh").args(["-c", "exit 3"])).unwrap_err();
         assert!(error.to_string().contains("exit status: 3"), "{error}");
+        assert!(runner.run_to(3, Command::new("sh").args(["-c", "exit 3"])).is_ok());
+        assert!(runner.run_to(3, Command::new("sh").args(["-c", "exit 0"])).is_err());
         assert!(runner.run(&mut Command::new("/nowhere/nothing")).is_err());
     }
 }

@@ -80,7 +80,16 @@ impl<'a> Sqluice<'a> {
     /// # Errors
     /// When the command fails.
     pub fn run(&self, arguments: &[impl AsRef<OsStr>]) -> anyhow::Result<Took> {
-        self.runner.run(Command::new(&self.file).args(arguments).args(["--json", "--no-progress"]))
+        self.run_to(0, arguments)
+    }
+
+    /// Runs a verb with `--json`, which must end with this exit status.
+    ///
+    /// # Errors
+    /// When the command ends with another exit status.
+    pub fn run_to(&self, code: i32, arguments: &[impl AsRef<OsStr>]) -> anyhow::Result<Took> {
+        let mut command = Command::new(&self.file);
+        self.runner.run_to(code, command.args(arguments).args(["--json", "--no-progress"]))
     }
 
     /// Runs a verb that writes `rows` rows, and parses its report.

@@ -1,9 +1,10 @@
-//! Verbs that read databases: copy, merge, masked copy, export, each compared with other programs. Each part is a subcommand.
+//! Verbs that read databases: copy, merge, masked copy, recover, export, each compared with other programs. Each part is a subcommand.
 
 mod copy;
 mod export;
 mod mask;
 mod merge;
+mod recover;
 mod tables;
 
 use clap::Subcommand;
@@ -13,7 +14,7 @@ use crate::process::Runner;
 /// The parts of the comparison.
 #[derive(Debug, Subcommand)]
 #[command(
-    about = "Compares exports, copies and merges of databases with other programs, in alternating rounds"
+    about = "Compares exports, copies, merges and recoveries of databases with other programs, in alternating rounds"
 )]
 pub enum Part {
     /// A database to a new file
@@ -22,6 +23,8 @@ pub enum Part {
     Merge(merge::Settings),
     /// A shop to a masked copy
     Mask(mask::Settings),
+    /// A database with damaged pages to a new file
+    Recover(recover::Settings),
     /// Databases of 1,000 to 100,000 tables, by each verb that lists them
     Tables(tables::Settings),
     /// TPC-H's lineitem to CSV, NDJSON and Parquet files
@@ -38,6 +41,7 @@ impl Part {
             Part::Copy(settings) => copy::run(settings, runner),
             Part::Mask(settings) => mask::run(settings, runner),
             Part::Merge(settings) => merge::run(settings, runner),
+            Part::Recover(settings) => recover::run(settings, runner),
             Part::Tables(settings) => tables::run(settings, runner),
             Part::Export(settings) => export::run(settings, runner),
         }

@@ -3,6 +3,7 @@
 mod billion;
 mod check;
 mod comparison;
+mod databases;
 mod existing;
 mod generate;
 mod index;

@@ -12,6 +12,7 @@
 
 use crate::cell::PAGE_NUMBER_BYTES;
 use crate::page::{CELL_POINTER_BYTES, DATABASE_HEADER_BYTES, Geometry, PageKind};
+use crate::scan::Leaf;
 use crate::value::{Class, SerialType};
 use crate::varint;
 use crate::view::{CellView, PageView};
@@ -66,6 +67,26 @@ impl Shape {
         self.classes.clear();
     }
 
+    /// Adds the fields of a record whose serial types are `record[1..header]`. Returns `false`, and adds nothing, if a field has a serial
+    /// type of several bytes, or the record is not sound.
+    #[inline]
+    fn add_short(&mut self, record: &[u8], header: usize) -> bool {
+        let Some(serials) = record.get(1..header) else { return false };
+        let of = |serial: &u8| SHORT[usize::from(serial & 0x7f)];
+        let body: usize = serials.iter().map(|serial| usize::from(of(serial).0)).sum();
+        // A serial type of several bytes has the highest bit, and so has a class that no value has.
+        let all = serials.iter().fold(0, |all, serial| all | serial | of(serial).1);
+        if all & NO_CLASS != 0 || header + body != record.len() {
+            return false;
+        }
+        if self.classes.len() < serials.len() {
+            self.classes.resize(serials.len(), 0);
+        }
+        self.fewest = self.fewest.min(serials.len());
+        self.classes.iter_mut().zip(serials).for_each(|(classes, serial)| *classes |= of(serial).1);
+        true
+    }
+
     fn add(&mut self, types: &[u64]) {
         self.fewest = self.fewest.min(types.len());
         if self.classes.len() < types.len() {
@@ -77,6 +98,34 @@ impl Shape {
     }
 }
 
+/// The bit in [`SHORT`] of serial types that no value has.
+const NO_CLASS: u8 = 0x80;
+
+/// The number of bytes, and the bit of the storage class, of each serial type of one byte.
+const SHORT: [(u8, u8); 128] = {
+    let mut all = [(0, NO_CLASS); 128];
+    let mut serial = 0;
+    while serial < all.len() {
+        let (bytes, class) = match serial {
+            0 => (0, Class::Null),
+            1..=4 => (serial, Class::Int),
+            5 => (6, Class::Int),
+            6 => (8, Class::Int),
+            7 => (8, Class::Real),
+            8 | 9 => (0, Class::Int),
+            10 | 11 => {
+                serial += 1;
+                continue;
+            }
+            _ if serial % 2 == 1 => ((serial - 13) / 2, Class::Text),
+            _ => ((serial - 12) / 2, Class::Blob),
+        };
+        all[serial] = (bytes as u8, 1 << class as u8);
+        serial += 1;
+    }
+    all
+};
+
 /// A sound entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -86,6 +135,8 @@ pub struct Entry {
     pub number: usize,
     /// `true` if the rowids of the page ascend up to this entry and after it.
     pub in_order: bool,
+    /// The offset in the record of a serial type with a damaged bit, and the byte that makes the record sound.
+    pub mended: Option<(usize, u8)>,
 }
 
 /// A field's serial types, in the order of the record.
@@ -109,6 +160,39 @@ pub fn read_types(start: &[u8], payload_bytes: usize, types: &mut Types) -> Opti
         types.push(serial);
     }
     (body == (payload_bytes - header) as u64).then_some(true)
+}
+
+/// The longest header of a record in which a damaged bit is looked for.
+const MENDED_HEADER_BYTES_MAX: usize = 128;
+
+/// Returns the offset of a serial type in a record whose lengths do not agree, and the byte that makes them agree by one bit. If several
+/// bits of this byte do, the value is NULL: the one that it was is not known. Returns `None` if bits of several bytes do.
+fn mended_type(start: &[u8], payload_bytes: usize, types: &mut Types) -> Option<(usize, u8)> {
+    let (header, first) = varint::read(start)?;
+    let header = usize::try_from(header).ok().filter(|header| *header <= MENDED_HEADER_BYTES_MAX)?;
+    let mut bytes = start.get(..header)?.to_vec();
+    let mut found: Option<(usize, u8)> = None;
+    for at in first..header {
+        let byte = bytes[at];
+        for bit in 0..8 {
+            bytes[at] = byte ^ 1 << bit;
+            // The header is whole, so that the values are not read.
+            if read_header(&bytes, payload_bytes, types) {
+                found = match found {
+                    None => Some((at, bytes[at])),
+                    Some((other, mended)) if other == at && (mended == 0 || bytes[at] == 0) => Some((at, 0)),
+                    Some(_) => return None,
+                };
+            }
+        }
+        bytes[at] = byte;
+    }
+    found
+}
+
+/// Returns `true` if the serial types of a header take as many bytes as its record has.
+fn read_header(header: &[u8], payload_bytes: usize, types: &mut Types) -> bool {
+    header.len() <= payload_bytes && read_types(header, payload_bytes, types) == Some(true)
 }
 
 impl Salvage {
@@ -177,7 +261,7 @@ impl Salvage {
             before = Some(cell.rowid);
             let end = cell.local.end + if cell.overflow.is_some() { PAGE_NUMBER_BYTES } else { 0 };
             self.spans.push((end - bytes.min(end), end));
-            self.entries.push(Entry { cell, number: index, in_order: true });
+            self.entries.push(Entry { cell, number: index, in_order: true, mended: None });
         }
         if kind == PageKind::InteriorIndex
             && let Some(child) = view.child(view.cells())
@@ -199,6 +283,30 @@ impl Salvage {
         self.find_by_records(&view, types);
         self.drop_overlapping(&view);
         Some(kind)
+    }
+
+    /// Reads the shape of a table's leaf that has no fault, no overflowing row, and its cells in the order of their rowids, one after another.
+    /// Returns the number of rows, and the first and the last rowid. Returns `None` for any other page.
+    pub fn read_packed(
+        &mut self,
+        bytes: &[u8],
+        number: u32,
+        geometry: Geometry,
+        types: &mut Types,
+    ) -> Option<(usize, (i64, i64))> {
+        let view = PageView::new(bytes, number, geometry)?;
+        let leaf = Leaf::of(&view, geometry, None).filter(|leaf| leaf.is_packed() && !leaf.is_index())?;
+        self.shape.clear();
+        for record in leaf.records() {
+            let header = usize::from(*record.first()?);
+            if !(1..0x80).contains(&header) || !self.shape.add_short(record, header) {
+                if read_types(record, record.len(), types) != Some(true) {
+                    return None;
+                }
+                self.shape.add(types);
+            }
+        }
+        Some((leaf.entries(), (leaf.entry(0).0, leaf.last_rowid())))
     }
 
     /// Reads a leaf whose number of cells is damaged, if its first cells fill it from the start of its cells to its end, with the free blocks,
@@ -237,7 +345,8 @@ impl Salvage {
     }
 
     /// Finds the cells whose payload size is damaged: their record ends where another cell begins, or the page ends. It ends before if one
-    /// bit makes the difference to the size that the cell states, and a free block follows.
+    /// bit makes the difference to the size that the cell states, and a free block follows. Finds also the cells that end there and have a
+    /// damaged bit in a serial type.
     fn find_by_records(&mut self, view: &PageView<&[u8]>, types: &mut Types) {
         if self.missing.is_empty() {
             return;
@@ -247,18 +356,29 @@ impl Salvage {
         starts.sort_unstable();
         for index in std::mem::take(&mut self.missing) {
             let Some(start) = view.start(index) else { continue };
-            let Some(cell) = view.entry_by_record(index) else { continue };
-            let is_record =
-                read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types) == Some(true);
-            let next = starts.get(starts.partition_point(|other| *other <= start));
-            let is_one_bit = || {
-                let stated = view.payload_bytes(index).unwrap_or(0);
-                (stated ^ cell.payload_bytes as u64).is_power_of_two()
+            let next = starts.get(starts.partition_point(|other| *other <= start)).copied();
+            let by_record = view.entry_by_record(index).filter(|cell| {
+                let is_record = read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types);
+                let is_one_bit = || {
+                    let stated = view.payload_bytes(index).unwrap_or(0);
+                    (stated ^ cell.payload_bytes as u64).is_power_of_two()
+                };
+                let is_free = |next: usize| cell.local.end == next || cell.local.end < next && is_one_bit();
+                is_record == Some(true) && next.is_some_and(is_free)
+            });
+            let by_size = || {
+                let cell = view.entry(index)?;
+                let end = cell.local.end + if cell.overflow.is_some() { PAGE_NUMBER_BYTES } else { 0 };
+                if next != Some(end) {
+                    return None;
+                }
+                let mended = mended_type(view.bytes(cell.local.clone()), cell.payload_bytes, types)?;
+                Some((cell, end, Some(mended)))
             };
-            let is_free = |next: usize| cell.local.end == next || cell.local.end < next && is_one_bit();
-            if is_record && next.is_some_and(|next| is_free(*next)) {
-                self.spans.push((start, cell.local.end));
-                self.entries.push(Entry { cell, number: index, in_order: true });
+            let found = by_record.map(|cell| (cell.local.end, cell)).map(|(end, cell)| (cell, end, None));
+            if let Some((cell, end, mended)) = found.or_else(by_size) {
+                self.spans.push((start, end));
+                self.entries.push(Entry { cell, number: index, in_order: true, mended });
                 self.lost -= 1;
             }
         }
@@ -350,6 +470,8 @@ impl Salvage {
             let place = tails.partition_point(|&tail| rowids[tail] < rowids[at]);
             before[at] = if place > 0 { tails[place - 1] } else { usize::MAX };
             match tails.get_mut(place) {
+                // Of equal rowids, the first counts.
+                Some(tail) if rowids[*tail] == rowids[at] => {}
                 Some(tail) => *tail = at,
                 None => tails.push(at),
             }
@@ -502,6 +624,51 @@ mod tests {
         let third = usize::from(u16::from_be_bytes([page[12], page[13]]));
         page[third] ^= 4;
         assert_eq!(entries(&page), (Some(PageKind::LeafIndex), 6, false));
+    }
+
+    #[test]
+    fn a_damaged_bit_of_a_serial_type_loses_no_row() {
+        for bit in 0..8 {
+            let mut page = leaf(20);
+            let at = usize::from(u16::from_be_bytes([page[8 + 2 * 11], page[8 + 2 * 11 + 1]]));
+            let serial = page[at + 3];
+            page[at + 3] ^= 1 << bit;
+            let mut salvage = Salvage::default();
+            salvage.read(&page, 2, geometry(), &mut Types::new());
+            // With the lowest bit the text is a blob of its length, and the record is sound.
+            let mended = (bit > 0).then_some((1, serial));
+            assert_eq!((salvage.entries.len(), salvage.entries[11].mended), (20, mended), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_serial_type_that_may_have_been_several_becomes_null() {
+        let mut types = Types::new();
+        assert_eq!(mended_type(&[3, 0, 1], 3, &mut types), Some((2, 0)), "NULL, or the integer 1");
+        assert_eq!(mended_type(&[3, 1, 1, 7], 4, &mut types), None, "either of the two");
+        assert_eq!(mended_type(&[3, 2, 1, 7, 7, 7], 6, &mut types), None, "no damage");
+    }
+
+    #[test]
+    fn a_packed_leaf_has_the_facts_that_its_entries_show() {
+        let (sound, mut types) = (leaf(20), Types::new());
+        let (mut packed, mut salvage) = (Salvage::default(), Salvage::default());
+        let mut found = 0;
+        let flips = (0..512 * 8).map(Some).chain([None]);
+        for flip in flips {
+            let mut page = sound.clone();
+            if let Some(bit) = flip {
+                page[bit / 8] ^= 1 << (bit % 8);
+            }
+            let Some((rows, rowids)) = packed.read_packed(&page, 2, geometry(), &mut types) else { continue };
+            found += 1;
+            assert_eq!(salvage.read(&page, 2, geometry(), &mut types), Some(PageKind::LeafTable));
+            let of = |entry: Option<&Entry>| entry.unwrap().cell.rowid;
+            let ends = (of(salvage.entries.first()), of(salvage.entries.last()));
+            assert!(salvage.is_whole && salvage.entries.len() == rows && ends == rowids, "{flip:?}");
+            assert_eq!(packed.shape, salvage.shape, "{flip:?}");
+        }
+        assert!(found > 100, "{found}: values can be any bytes");
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub mod project;
 pub mod recognised;
 pub mod scan;
 
+use sqluice_format::scan::Leaf;
+
 use crate::batch::{Batch, Column, Values};
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
@@ -113,20 +115,30 @@ pub trait Sink {
         self.rows(&Picked::new(batch, kept).batch()).map_err(|refused| kept.of_all(refused))
     }
 
-    /// Returns `true` if the sink takes rows as records: see [`Sink::record`].
-    fn takes_records(&self) -> bool {
-        false
+    /// Returns the least number of fields that a record must have if the sink takes rows as records: see [`Sink::record`]. Returns `None`
+    /// if the sink takes no records.
+    fn record_fields(&self) -> Option<usize> {
+        None
     }
 
-    /// Takes a row as the record that the table stores: its values have the types of the columns, and the row keeps all constraints. A part
-    /// may give rows to a sink that takes records in this way if its source stores records and knows that they are such. Each record comes
-    /// in its place between the batches.
+    /// Takes a row as the record that the table stores: its values have the types of the columns, and the row keeps all constraints other
+    /// than those of unique keys. A part may give rows in this way to a sink that takes records, if its source stores records and knows that
+    /// they are such. A record must have at least [`Sink::record_fields`] fields, and comes in its place between the batches.
     ///
     /// # Errors
     /// If the row can't be stored, or the run is over.
     fn record(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
         let _ = (rowid, record);
         Err(Error::usage("this sink takes only batches of rows: it does not implement Sink::record"))
+    }
+
+    /// Takes the rows of a whole leaf, each as [`Sink::record`]. Returns `false`, and takes nothing, if the sink takes rows one by one.
+    ///
+    /// # Errors
+    /// If the rows can't be stored, or the run is over.
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool> {
+        let _ = leaf;
+        Ok(false)
     }
 
     /// Returns `true` if the sink wants the lines of rows: see [`Sink::lines`].

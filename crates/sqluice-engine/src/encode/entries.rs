@@ -4,6 +4,7 @@
 //!  stored columns ──> | b | a | rowid |                 an index on (b, a) of a table with rowids
 //!  and rowids     ──> | k | a | all other columns |     the rows of a WITHOUT ROWID table with PRIMARY KEY (k, a)
 //!                 ──> | all columns |                   rows with rowids, to be sorted by rowid
+//!  record       ────> | b | a | rowid |                 an entry of a row that is stored as it is
 //! ```
 
 use sqluice_core::error::Result;
@@ -84,6 +85,60 @@ impl Field {
     }
 }
 
+/// The serial types and the values of a record's fields.
+#[derive(Debug, Default)]
+pub(crate) struct RecordFields {
+    serials: Vec<u64>,
+    /// The offset in the record at which each value begins, and that at which the last one ends.
+    starts: Vec<usize>,
+}
+
+impl RecordFields {
+    /// Reads the header of a sound record.
+    pub(crate) fn read(&mut self, record: &[u8]) {
+        let RecordFields { serials, starts } = self;
+        serials.clear();
+        starts.clear();
+        let (header, mut at) = varint::read(record).unwrap_or_default();
+        let header = (header as usize).min(record.len());
+        let mut start = header;
+        while at < header {
+            let (serial, n) = match record[at] {
+                byte @ ..0x80 => (u64::from(byte), 1),
+                _ => varint::read(&record[at..]).unwrap_or((0, 1)),
+            };
+            at += n;
+            serials.push(serial);
+            starts.push(start);
+            start += content_bytes(serial);
+        }
+        starts.push(start);
+    }
+
+    /// Returns the value of a field if it is an integer or NULL, which is `Some(None)`.
+    fn int(&self, field: usize, record: &[u8]) -> Option<Option<i64>> {
+        match self.serials[field] {
+            0 => Some(None),
+            1..=6 => Some(Some(record::int(self.content(field, record)))),
+            serial @ (8 | 9) => Some(Some(serial as i64 - 8)),
+            _ => None,
+        }
+    }
+
+    fn is_text(&self, field: usize) -> bool {
+        self.serials[field] >= 13 && self.serials[field] % 2 == 1
+    }
+
+    fn range(&self, field: usize) -> (usize, usize) {
+        (self.starts[field], self.starts[field + 1])
+    }
+
+    fn content<'r>(&self, field: usize, record: &'r [u8]) -> &'r [u8] {
+        let (start, end) = self.range(field);
+        &record[start..end]
+    }
+}
+
 /// An encoder of records for a sorter, with its buffer.
 pub(crate) struct Entries<'s> {
     fields: Vec<Field>,
@@ -92,11 +147,18 @@ pub(crate) struct Entries<'s> {
     buffer: Buffer<'s>,
     /// The serial types of the current row.
     serials: Vec<u64>,
+    /// The values of the current row, if all are integers or NULL.
+    ints: Vec<Option<i64>>,
     /// The halves of the pairs of a batch: those of the first value and those of the second value of each record.
     halves: [Vec<u64>; 2],
 }
 
 impl<'s> Entries<'s> {
+    fn new(fields: Vec<Field>, kept: Option<usize>, buffer: Buffer<'s>) -> Entries<'s> {
+        let (serials, ints, halves) = (Vec::new(), Vec::new(), Default::default());
+        Entries { fields, kept, buffer, serials, ints, halves }
+    }
+
     /// Creates an encoder of the entries of an index, or of the rows of a WITHOUT ROWID table. `place` says where the computed terms of
     /// the index are.
     pub(crate) fn of_index(
@@ -112,14 +174,14 @@ impl<'s> Entries<'s> {
             Indexed::Expression => Field::Column(terms.next().unwrap_or(usize::MAX)),
         });
         let fields = fields.collect();
-        Entries { fields, kept: place.kept, buffer, serials: Vec::new(), halves: Default::default() }
+        Entries::new(fields, place.kept, buffer)
     }
 
     /// Creates an encoder of the rows of a table with rowids.
     pub(crate) fn of_rows(table: &Table, buffer: Buffer<'s>) -> Entries<'s> {
         let stored = |column: &usize| table.columns[*column].generated != Some(Generated::Virtual);
         let fields = (0..table.columns.len()).filter(stored).map(Field::Column).collect();
-        Entries { fields, kept: None, buffer, serials: Vec::new(), halves: Default::default() }
+        Entries::new(fields, None, buffer)
     }
 
     /// Pushes the rows of a batch to the sorter. `numbers` has the number of each row's record in the source, counted from 1. `kept` has,
@@ -136,6 +198,7 @@ impl<'s> Entries<'s> {
             return Ok(());
         }
         let Entries { fields, buffer, serials, .. } = self;
+        serials.clear();
         serials.resize(fields.len(), 0);
         let mut ints: Option<Vec<Ints<'_>>> = match buffer.takes_ints() {
             true => fields.iter().map(|field| field.ints(stored, rowids)).collect(),
@@ -198,6 +261,66 @@ impl<'s> Entries<'s> {
             })?;
         }
         Ok(())
+    }
+
+    /// Returns the number of leading fields of a table's records that the entries have.
+    pub(crate) fn record_fields(&self) -> usize {
+        let end = |field: &Field| if let Field::Column(column) = field { column + 1 } else { 0 };
+        self.fields.iter().map(end).max().unwrap_or(0)
+    }
+
+    /// Pushes the entry of a row whose record the table stores as it is. Fields have the numbers of their columns.
+    pub(crate) fn push_record(&mut self, rowid: i64, record: &[u8], row: &RecordFields) -> Result<()> {
+        let Entries { fields, buffer, serials, ints, .. } = self;
+        let int = |field: &Field| match *field {
+            Field::Column(column) => row.int(column, record),
+            Field::Rowid => Some(Some(rowid)),
+        };
+        if let [first, second] = &fields[..]
+            && let Some(second) = int(second)
+        {
+            let is_pushed = match (*first, second) {
+                (Field::Column(column), Some(second)) if row.is_text(column) && buffer.takes_texts() => {
+                    buffer.push_text(record, row.range(column), second)?
+                }
+                _ => match int(first) {
+                    Some(first) => buffer.push_pair_of([first, second])?,
+                    None => false,
+                },
+            };
+            if is_pushed {
+                return Ok(());
+            }
+        } else if buffer.takes_ints() {
+            ints.clear();
+            ints.extend(fields.iter().map_while(int));
+            if ints.len() == fields.len() && buffer.push_ints(ints)? {
+                return Ok(());
+            }
+        }
+        serials.clear();
+        serials.extend(fields.iter().map(|field| match *field {
+            Field::Column(column) => row.serials[column],
+            Field::Rowid => SerialType::of_int(rowid).0,
+        }));
+        let header = record::header_bytes(serials.iter().map(|serial| varint::len(*serial)).sum());
+        let body: usize = serials.iter().map(|serial| content_bytes(*serial)).sum();
+        buffer.push_with(rowid, 0, header + body, |room| {
+            let mut at = varint::write(room, header as u64);
+            for serial in &*serials {
+                at += varint::write(&mut room[at..], *serial);
+            }
+            for (serial, field) in serials.iter().zip(&*fields) {
+                let bytes = content_bytes(*serial);
+                match *field {
+                    Field::Column(column) => {
+                        room[at..at + bytes].copy_from_slice(row.content(column, record))
+                    }
+                    Field::Rowid => Content { serial: *serial, bytes }.write_int(rowid, &mut room[at..]),
+                }
+                at += bytes;
+            }
+        })
     }
 
     /// Pushes the rows of a batch to the sorter if all rows are pairs of integers or NULLs and the sorter takes pairs. Returns `true` if

@@ -101,6 +101,11 @@ impl<'t> Records<'t> {
         Ok(())
     }
 
+    /// Returns the number of fields of the last record.
+    pub fn last_fields(&self) -> usize {
+        self.fields.len()
+    }
+
     /// Returns the sums over the records.
     pub fn totals(self) -> Totals {
         Totals(self.sums)

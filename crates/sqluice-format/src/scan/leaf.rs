@@ -32,8 +32,8 @@ const HEADER_BYTES: usize = 8;
 impl<'a> Leaf<'a> {
     /// Returns the leaf if it has entries, none of which overflows, and if all bytes of the page are accounted for. Rowids must ascend from
     /// `last_rowid`.
-    pub(super) fn of(
-        view: &'a PageView<Vec<u8>>,
+    pub fn of<B: AsRef<[u8]>>(
+        view: &'a PageView<B>,
         geometry: Geometry,
         mut last_rowid: Option<i64>,
     ) -> Option<Leaf<'a>> {

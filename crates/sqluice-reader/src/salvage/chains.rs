@@ -136,7 +136,8 @@ impl Chains {
     }
 
     /// Reads the whole payload of an entry. Returns `None` if the entry does not have all pages of its chain, and `Some(false)` if the chain
-    /// does not end where the entry ends, or another entry names one of its pages: parts of the payload may be of another row.
+    /// does not end where the entry ends, another entry names one of its pages, or a page is cut off or empty: parts of the payload may be lost or
+    /// of another row.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -152,16 +153,17 @@ impl Chains {
         let own = key(leaf, number);
         // The pages are those of the entry if its chain ends where it ends, and if it does not.
         let (mut are_own_ended, mut are_own, mut are_sole) = (true, true, true);
-        let whole = self.follow(file, cell, |page, _, bytes| {
+        let whole = self.follow(file, cell, |page, next, bytes| {
             let left = cell.payload_bytes - payload.len();
             payload.extend_from_slice(&bytes[..left.min(bytes.len())]);
             let claim = self.claims.get(page as usize - 1).map(|claim| claim.load(Ordering::Relaxed));
-            are_sole &= self.count(page) == 1;
+            // The file may be cut off within the page, or the page be lost: zeros are then no values of the row.
+            let is_blank = next == 0 && bytes.iter().all(|byte| *byte == 0);
+            are_sole &= self.count(page) == 1 && !is_blank && !file.is_cut(page);
             claim.is_some_and(|claim| {
-                let other = (claim & !DOUBTFUL) >> LEAF_SHIFT;
                 let is_first = claim & !DOUBTFUL == own;
-                let may_share = claim != u64::MAX && self.is_of_tree(leaf) && self.is_of_tree(other as u32);
-                let is_one_of = |counts: &[AtomicU16]| may_share && count(counts, page) <= READERS_MAX;
+                let are_of_trees = self.are_of_trees(leaf, claim);
+                let is_one_of = |counts: &[AtomicU16]| are_of_trees && count(counts, page) <= READERS_MAX;
                 are_own_ended &= is_first || is_one_of(&self.ended);
                 are_own &= is_first || is_one_of(&self.counts);
                 are_own_ended || are_own
@@ -176,15 +178,16 @@ impl Chains {
         Ok((is_whole && payload.len() == cell.payload_bytes).then_some(is_sure))
     }
 
-    /// Reads the start of the payload of an entry whose chain is broken, as far as its pages are known to be its own: no other entry and no
-    /// tree has them, and each names a next page that the database may have had. Returns `true` if the first `needed` bytes were read.
+    /// Reads the start of the payload of an entry on a leaf whose chain is broken, as far as its pages may be its own: no tree has them, none
+    /// but a few entries on leaves of trees have them, and each names a next page that the database may have had. Returns `true` if the first
+    /// `needed` bytes were read.
     ///
     /// # Errors
     /// When the file can't be read.
     pub fn read_start(
         &self,
         file: &DamagedFile,
-        cell: &CellView,
+        (leaf, cell): (u32, &CellView),
         (local, needed): (&[u8], usize),
         payload: &mut Vec<u8>,
     ) -> Result<bool> {
@@ -192,7 +195,7 @@ impl Chains {
         payload.extend_from_slice(local);
         let pages = file.header().map_or(0, |header| header.page_count).max(file.page_count());
         self.follow(file, cell, |page, next, bytes| {
-            let is_free = !self.has(page) && !self.is_taken(page);
+            let is_free = !self.is_taken(page) && (!self.has(page) || self.may_share(leaf, page));
             if payload.len() >= needed || !is_free || !(2..=pages).contains(&next) {
                 return false;
             }
@@ -217,6 +220,19 @@ impl Chains {
     /// Returns the number of entries that claim a page.
     fn count(&self, page: u32) -> u16 {
         count(&self.counts, page)
+    }
+
+    /// Returns `true` if an entry on a leaf may read a page that another entry has.
+    fn may_share(&self, leaf: u32, page: u32) -> bool {
+        let claim =
+            self.claims.get(page as usize - 1).map_or(u64::MAX, |claim| claim.load(Ordering::Relaxed));
+        self.are_of_trees(leaf, claim) && self.count(page) < READERS_MAX
+    }
+
+    /// Returns `true` if a leaf, and that of a claim, are leaves that trees name.
+    fn are_of_trees(&self, leaf: u32, claim: u64) -> bool {
+        let other = (claim & !DOUBTFUL) >> LEAF_SHIFT;
+        claim != u64::MAX && self.is_of_tree(leaf) && self.is_of_tree(other as u32)
     }
 
     fn is_of_tree(&self, leaf: u32) -> bool {

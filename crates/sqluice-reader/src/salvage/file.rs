@@ -375,6 +375,17 @@ impl DamagedFile {
         self.header.as_ref()
     }
 
+    /// Returns `true` if the file ends within this page.
+    pub fn is_cut(&self, page: u32) -> bool {
+        let bytes = self.geometry.page_bytes() as u64;
+        !self.bytes.is_multiple_of(bytes) && u64::from(page) == self.bytes.div_ceil(bytes)
+    }
+
+    /// Returns `true` if the file ends within this page, before the byte `end` of the page.
+    pub fn is_cut_before(&self, page: u32, end: usize) -> bool {
+        self.is_cut(page) && (self.bytes % self.geometry.page_bytes() as u64) < end as u64
+    }
+
     /// Returns `true` if the file ends within a page.
     pub fn ends_within_a_page(&self) -> bool {
         !self.bytes.is_multiple_of(self.geometry.page_bytes() as u64)

@@ -16,7 +16,7 @@ use super::keys::{KeyRange, PageKey, fits_keys, key_of, keys_of, order_of};
 use super::orphans::{OrphanGroup, groups};
 use super::owners::{Gap, LostPage, Owners, Root, fills, is_special};
 use super::rows::PageRows;
-use super::shape::{Kinds, all_fit, fits};
+use super::shape::{Classes, Kinds, all_fit, fits, is_verbatim};
 use super::sought::{Leaf, Origin, Sought, SoughtTree};
 use super::survey::{PageFacts, on_all_cores};
 use super::witnesses::{Witness, witnesses};
@@ -67,15 +67,25 @@ pub struct Finding {
 struct Seen {
     page: u32,
     tree: Option<usize>,
-    /// `true` if another tree that can have the rows has an equal claim to the page, or some keys are not those that the parent says.
+    /// The other trees that can have the rows and have an equal claim to the page.
+    equals: Vec<usize>,
+    /// `true` if there are such trees, or some keys are not those that the parent says.
     is_contested: bool,
     rows: u64,
     is_clean: bool,
+    /// `true` if the rows can be stored as they are, whatever their values are.
+    is_verbatim: bool,
     lost: u64,
     /// The least number of fields of a row, if the page has no fault.
     fewest: Option<usize>,
     /// `true` if all rows lack columns of a WITHOUT ROWID table, and look like entries of an index.
     is_like_index: bool,
+    /// `true` if all rows are rows of a WITHOUT ROWID table, and look like entries of an index, too.
+    is_like_both: bool,
+    /// The classes of values of a WITHOUT ROWID table's rows.
+    classes: Classes,
+    /// The number of a WITHOUT ROWID table's rows that have all fields.
+    full: u64,
     /// `true` if the page is one of an index, and has other entries.
     is_misfit: bool,
 }
@@ -85,12 +95,17 @@ impl Seen {
         Seen {
             page,
             tree: None,
+            equals: Vec::new(),
             is_contested: false,
             rows: 0,
             is_clean: false,
+            is_verbatim: false,
             lost: 0,
             fewest: None,
             is_like_index: false,
+            is_like_both: false,
+            classes: Classes::default(),
+            full: 0,
             is_misfit: false,
         }
     }
@@ -138,6 +153,12 @@ fn copies(facts: &[PageFacts], owners: &Owners, seen: &[Seen], has_strays: bool)
     };
     let is_exact = |page: u32| is_full(page) && owners.range(page).1 != i64::MAX;
     let is_in_place = |one: u32, other: u32| {
+        if facts[one as usize - 1].kind.is_some_and(PageKind::is_index) {
+            // The key after a page stays as long as the page stays.
+            let (of_one, of_other) = (owners.key_range(one), owners.key_range(other));
+            let end = |range: Option<&KeyRange>| range.and_then(|range| range.high.clone());
+            return of_one == of_other || end(of_one).is_some() && end(of_one) == end(of_other);
+        }
         let (of_one, of_other) = (owners.range(one), owners.range(other));
         of_one == of_other
             || is_exact(one) && is_exact(other)
@@ -162,6 +183,27 @@ fn copies(facts: &[PageFacts], owners: &Owners, seen: &[Seen], has_strays: bool)
     };
     same.flat_map(|same| same.iter().skip(best(same)).map(|(_, _, page, _)| *page)).collect()
 }
+
+/// Returns the pages of WITHOUT ROWID tables whose rows all lack the last columns, where the rows on nearly all other pages have them, and
+/// no page has both: rows that are older than the columns lie among others, so these are entries of another database's index.
+fn short_strays(seen: &[Seen], trees: &[SoughtTree]) -> BTreeSet<u32> {
+    let mut by_tree: BTreeMap<usize, Vec<&Seen>> = BTreeMap::new();
+    for seen in seen.iter().filter(|seen| seen.rows > 0) {
+        if let Some(tree) = seen.tree.filter(|tree| trees[*tree].is_index) {
+            by_tree.entry(tree).or_default().push(seen);
+        }
+    }
+    let strays = by_tree.into_values().flat_map(|pages| {
+        let (short, others): (Vec<&Seen>, Vec<&Seen>) = pages.into_iter().partition(|seen| seen.full == 0);
+        let are_full = others.iter().all(|seen| seen.full >= seen.rows);
+        let are_few = short.len() * SHORT_SHARE <= others.len();
+        short.into_iter().filter(move |_| are_full && are_few).map(|seen| seen.page)
+    });
+    strays.collect()
+}
+
+/// The least number of pages with whole rows for each page with short rows of no older column.
+const SHORT_SHARE: usize = 4;
 
 impl Finding {
     /// Finds the rows of a file.
@@ -216,13 +258,22 @@ impl Finding {
         // If a tree of an index names pages of a table, pages of the index may lie where those of the table were.
         let is_exchanged = seen.iter().any(|seen| seen.is_misfit);
         let mut fewest = vec![usize::MAX; sought.trees.len()];
+        let short = short_strays(&seen, sought.trees);
+        let mut classes = vec![Classes::default(); sought.trees.len()];
+        for seen in seen.iter().filter(|seen| !seen.is_contested) {
+            seen.tree.into_iter().for_each(|tree| classes[tree].add_all(&seen.classes));
+        }
         for seen in seen {
             // A tree that names rows outside of their range is no proof that they are its own.
             let is_doubtful = !owners.is_within(seen.page)
                 || seen.is_contested
                 || copies.contains(&seen.page)
                 || replaced.contains(&seen.page);
-            let is_entries = is_exchanged && seen.is_like_index;
+            // A page of an index may look like rows of a table. Without keys of the table, its values tell.
+            let is_odd = seen.is_contested
+                && seen.is_like_both
+                && seen.tree.is_some_and(|tree| classes[tree].lack_some_of(&seen.classes));
+            let is_entries = is_exchanged && seen.is_like_index || is_odd || short.contains(&seen.page);
             let tree = seen.tree.filter(|_| !(sought.strict && is_doubtful || is_entries));
             let Some(tree) = tree else {
                 let why = match seen.tree {
@@ -237,16 +288,24 @@ impl Finding {
                 fewest[tree] = fewest[tree].min(fields);
             }
             let rowids = facts[seen.page as usize - 1].rowids.filter(|_| !sought.trees[tree].is_index);
-            finding.lost_rows[tree] += seen.lost;
             let origin = if is_doubtful { Origin::Shape } else { Origin::Tree };
-            finding.leaves[tree].push(Leaf {
+            let leaf = Leaf {
                 page: seen.page,
                 origin,
+                is_named: true,
                 rowids,
                 is_clean: seen.is_clean,
+                is_verbatim: seen.is_verbatim,
                 is_local: !facts[seen.page as usize - 1].overflows,
                 rows: seen.rows,
-            });
+            };
+            // Of equal claims, none is known to be right: a page that has the bytes of another table's root names the leaves of that table.
+            finding.lost_rows[tree] += seen.lost;
+            finding.leaves[tree].push(leaf);
+            for equal in seen.equals {
+                finding.lost_rows[equal] += seen.lost;
+                finding.leaves[equal].push(Leaf { is_clean: false, ..leaf });
+            }
         }
         let is_faulty = |page: &u32| owners.of(*page).is_some() && !facts[*page as usize - 1].is_whole;
         finding.faulty_pages = (1..=facts.len() as u32).filter(is_faulty).count() as u64;
@@ -258,7 +317,8 @@ impl Finding {
                 _ => {}
             }
         }
-        finding.join_orphans(file, sought, (&mut owners, &freelist, map), (&fewest, &copied), context)?;
+        let known = Known { fewest, copied, classes };
+        finding.join_orphans(file, sought, (&mut owners, &freelist, map), &known, context)?;
         finding.chains.set_taken(|page| owners.of(page).is_some() || facts[page as usize - 1].is_zero);
         finding.count_cut_rows(file, sought, context)?;
         let is_root = |lost: &LostPage| lost.page == 0;
@@ -330,6 +390,7 @@ impl Finding {
                 tree: Some(owner),
                 rows: u64::from(about.entries),
                 is_clean: true,
+                is_verbatim: is_verbatim(table, shape),
                 fewest: Some(shape.fewest),
                 ..Seen::new(number)
             })
@@ -370,15 +431,20 @@ impl Finding {
                         continue;
                     }
                     let Some(table) = &sought.trees[tree].table else { continue };
-                    let (mut fitting, mut fewest, mut full, mut like) = (0, usize::MAX, 0, 0);
+                    let (mut fitting, mut fewest, mut full) = (0, usize::MAX, 0);
+                    let (mut short_like, mut like, mut classes) = (0, 0, Classes::default());
                     for entry in &salvage.entries {
                         let start = &page[entry.cell.local.clone()];
                         let is_read = read_types(start, entry.cell.payload_bytes, &mut types);
                         fitting += u64::from(is_read == Some(false) || fits(table, &types, true));
                         fewest = if is_read == Some(true) { fewest.min(types.len()) } else { fewest };
                         full += u64::from(is_read == Some(true) && types.len() == table.fields.len());
-                        let is_short = table.key.is_some() && types.len() < table.fields.len();
-                        like += u64::from(is_short && sought.is_entry(&types));
+                        if table.key.is_some() {
+                            let is_like = sought.is_entry(&types);
+                            short_like += u64::from(is_like && types.len() < table.fields.len());
+                            like += u64::from(is_like);
+                            classes.add(&types);
+                        }
                     }
                     let rows = salvage.entries.len() as u64;
                     if !is_enough(fitting, rows) {
@@ -396,20 +462,28 @@ impl Finding {
                         is_among = fits == Some(true);
                     }
                     if best == Some(score) {
-                        seen.is_contested |= seen.tree != Some(tree);
+                        if seen.tree != Some(tree) && !seen.equals.contains(&tree) {
+                            seen.is_contested = true;
+                            seen.equals.push(tree);
+                        }
                         continue;
                     }
                     best = Some(score);
                     let is_clean = salvage.is_whole && fitting == rows;
                     let fewest = (is_clean && rows > 0).then_some(fewest);
-                    let is_like_index = rows > 0 && like == rows;
+                    let is_like_index = rows > 0 && short_like == rows;
+                    let is_like_both = rows > 0 && like == rows;
                     seen = Seen {
                         tree: Some(tree),
+                        equals: Vec::new(),
                         is_contested: !is_among,
                         rows,
                         is_clean,
                         fewest,
                         is_like_index,
+                        is_like_both,
+                        classes,
+                        full,
                         ..seen
                     };
                 }
@@ -555,7 +629,7 @@ impl Finding {
         file: &DamagedFile,
         sought: &Sought<'_>,
         (owners, freelist, map): (&mut Owners, &Freelist, bool),
-        (fewest, copied): (&[usize], &BTreeSet<u64>),
+        Known { fewest, copied, classes }: &Known,
         context: &Context<'_>,
     ) -> Result<()> {
         let facts = sought.facts;
@@ -574,7 +648,7 @@ impl Finding {
         let mut orphans = groups(file, facts, |page| is_of(&page, false) && is_candidate(page))?;
         orphans
             .extend(index_pages.into_iter().map(|page| OrphanGroup { leaves: vec![page], rowids: (0, -1) }));
-        let mut places = Places::new(sought.trees.len(), owners, &self.leaves, sought.trees);
+        let mut places = Places::new(classes, owners, &self.leaves, sought.trees);
         self.lost.iter().for_each(|lost| places.is_damaged[lost.tree] = true);
         let mut rows = PageRows::default();
         let may_lack = |tree: usize| places.is_damaged[tree] || places.is_gone[tree];
@@ -603,7 +677,8 @@ impl Finding {
             }
             let is_copy =
                 orphan.leaves.iter().all(|page| copied.contains(&facts[*page as usize - 1].content));
-            let found = places.table_for(freelist.is_whole, (&orphan, &shapes), (is_index, is_copy));
+            let apart = self.apart(file, (&places, sought), (&orphan, &shapes), &mut rows)?;
+            let found = places.table_for(freelist.is_whole, (&orphan, &shapes, &apart), (is_index, is_copy));
             // Rows that were deleted are rows of no table.
             let is_freed =
                 sought.deleted && freelist.is_whole && orphan.leaves.iter().any(|page| freelist.has(*page));
@@ -620,8 +695,10 @@ impl Finding {
                     self.leaves[tree].push(Leaf {
                         page,
                         origin,
+                        is_named: false,
                         rowids: about.rowids.filter(|_| !is_index),
                         is_clean: about.is_whole && shapes.fitting_short[tree] == count,
+                        is_verbatim: false,
                         is_local: !about.overflows,
                         rows: u64::from(about.entries),
                     });
@@ -648,6 +725,45 @@ impl Finding {
             }
         }
         Ok(())
+    }
+
+    /// Returns the damaged tables whose rows have rowids around those of a leaf, and none of them.
+    fn apart(
+        &self,
+        file: &DamagedFile,
+        (places, sought): (&Places<'_>, &Sought<'_>),
+        (orphan, shapes): (&OrphanGroup, &Shapes),
+        rows: &mut PageRows,
+    ) -> Result<BTreeSet<usize>> {
+        let mut apart = BTreeSet::new();
+        let [leaf] = orphan.leaves[..] else { return Ok(apart) };
+        let mut rowids_of = |page: u32| {
+            let mut rowids = BTreeSet::new();
+            rows.read(file, &self.chains, page, |row| {
+                rowids.insert(row.rowid);
+                Ok(())
+            })?;
+            Ok(rowids)
+        };
+        let may_be = |tree: &usize| {
+            let is_table = !sought.trees[*tree].is_index && sought.trees[*tree].table.is_some();
+            is_table && places.is_damaged[*tree] && shapes.fitting[*tree] == shapes.rows
+        };
+        for tree in (0..sought.trees.len()).filter(may_be) {
+            let around = places.around(tree, orphan.rowids);
+            if around.is_empty() || around.len() > AROUND_MAX {
+                continue;
+            }
+            let of_leaf: BTreeSet<i64> = rowids_of(leaf)?;
+            let mut is_apart = true;
+            for page in around {
+                is_apart = is_apart && of_leaf.is_disjoint(&rowids_of(page)?);
+            }
+            if is_apart {
+                apart.insert(tree);
+            }
+        }
+        Ok(apart)
     }
 
     fn claim_chains(
@@ -697,6 +813,8 @@ impl Finding {
                 shapes.kinds.add(row.types);
                 let may_be = |table: &&Table| fits(table, row.types, true);
                 shapes.lacking += u64::from(is_index && lacking.iter().any(may_be));
+                shapes.classes.add(row.types);
+                shapes.entries += u64::from(is_index && sought.is_entry(row.types));
                 for (at, tree) in
                     sought.trees.iter().enumerate().filter(|(_, tree)| tree.is_index == is_index)
                 {
@@ -736,16 +854,36 @@ struct Shapes {
     rows: u64,
     /// The number of rows that a WITHOUT ROWID table with lost pages can have, also as rows of its first columns.
     lacking: u64,
+    /// The classes of values in the fields.
+    classes: Classes,
+    /// The number of rows that look like entries of an index.
+    entries: u64,
+}
+
+/// The facts of the rows on pages that trees name.
+struct Known {
+    /// The least number of fields of each tree's rows.
+    fewest: Vec<usize>,
+    /// The contents of the pages of trees.
+    copied: BTreeSet<u64>,
+    /// The classes of values of each WITHOUT ROWID table's rows.
+    classes: Vec<Classes>,
 }
 
 /// The places that tables have for leaves of no tree.
-struct Places {
+struct Places<'k> {
+    /// The classes of values of each WITHOUT ROWID table's rows; empty for trees without such rows.
+    classes: &'k [Classes],
+    /// `true` for the tree of an index.
+    is_index_tree: Vec<bool>,
     /// `true` for a tree of which nothing is left.
     is_gone: Vec<bool>,
     /// `true` for a tree that has lost a page.
     is_damaged: Vec<bool>,
     /// The rowids of the leaves that the tree names: the last by the first.
     owned: Vec<BTreeMap<i64, i64>>,
+    /// The pages of these leaves, by the first rowid.
+    owned_pages: Vec<BTreeMap<i64, u32>>,
     /// The gaps of each tree, in order.
     gaps: Vec<Vec<Gap>>,
     /// The gaps of each tree whose pages are among others of the tree.
@@ -756,15 +894,27 @@ struct Places {
     taken: Vec<BTreeMap<i64, i64>>,
 }
 
+/// The largest number of leaves around a leaf of no tree whose rowids are compared with those of the leaf.
+const AROUND_MAX: usize = 8;
+
 /// The number of gaps before a rowid that are looked at. Gaps of a tree overlap only where interior pages are damaged.
 const GAPS_MAX: usize = 4;
 
-impl Places {
-    fn new(count: usize, owners: &Owners, leaves: &[Vec<Leaf>], trees: &[SoughtTree]) -> Places {
+impl Places<'_> {
+    fn new<'k>(
+        classes: &'k [Classes],
+        owners: &Owners,
+        leaves: &[Vec<Leaf>],
+        trees: &[SoughtTree],
+    ) -> Places<'k> {
+        let count = trees.len();
         let mut places = Places {
+            classes,
+            is_index_tree: trees.iter().map(|tree| tree.entries.is_some()).collect(),
             is_gone: trees.iter().map(|tree| tree.root.is_none()).collect(),
             is_damaged: vec![false; count],
             owned: vec![BTreeMap::new(); count],
+            owned_pages: vec![BTreeMap::new(); count],
             gaps: vec![Vec::new(); count],
             wide_gaps: vec![Vec::new(); count],
             key_gaps: vec![Vec::new(); count],
@@ -790,8 +940,17 @@ impl Places {
             places.is_gone[tree] |= !leaves.is_empty();
             places.is_gone[tree] &= leaves.iter().all(|leaf| leaf.origin == Origin::Shape);
             places.owned[tree] = leaves.iter().filter_map(|leaf| leaf.rowids).collect();
+            places.owned_pages[tree] =
+                leaves.iter().filter_map(|leaf| Some((leaf.rowids?.0, leaf.page))).collect();
         }
         places
+    }
+
+    /// Returns the leaves of a tree whose rowids lie around others; a few more than [`AROUND_MAX`] at most.
+    fn around(&self, tree: usize, (first, last): (i64, i64)) -> Vec<u32> {
+        let before = self.owned[tree].range(..=last).rev().take(AROUND_MAX + 1);
+        let around = before.take_while(|(_, end)| **end >= first);
+        around.filter_map(|(start, _)| self.owned_pages[tree].get(start).copied()).collect()
     }
 
     /// Returns the gap of a tree that rowids fill, if any; a gap with both ends before others.
@@ -807,16 +966,26 @@ impl Places {
     fn table_for(
         &self,
         freelist_is_whole: bool,
-        (orphan, shapes): (&OrphanGroup, &Shapes),
+        (orphan, shapes, apart): (&OrphanGroup, &Shapes, &BTreeSet<usize>),
         (is_index, is_copy): (bool, bool),
     ) -> Option<(usize, Origin)> {
-        // Candidates by rank, the surest first: tables with a gap for the rows, or whose tree is gone; tables whose tree is gone and whose
-        // rows have fewer columns than the table; damaged tables; damaged tables whose rows have fewer columns.
-        let mut candidates: [Vec<(usize, Origin)>; 4] = Default::default();
+        // Candidates by rank, the surest first: tables with a gap that ends with the last row; tables with a gap for the rows, or whose tree is
+        // gone; tables whose tree is gone and whose rows have fewer columns than the table; damaged tables; damaged tables whose rows have
+        // fewer columns.
+        let mut candidates: [Vec<(usize, Origin)>; 5] = Default::default();
+        // Rows that may be of a table, and may be entries of an index, are left out of neither: they are rows of no table.
+        let mut may_be_table = false;
         for (tree, fitting) in shapes.fitting_short.iter().enumerate() {
             // All rows but damaged ones must fit.
             let is_most = |fitting: u64| shapes.rows > 0 && fitting * 10 >= shapes.rows * 9;
             if !is_most(*fitting) || !is_index && overlaps(&self.taken[tree], orphan.rowids) {
+                continue;
+            }
+            // Pages of indexes look like rows of tables: the values tell, or nothing does if no row of the table is known.
+            let is_known = !self.classes[tree].is_empty();
+            let is_of_table = shapes.entries < shapes.rows || self.is_index_tree[tree];
+            if is_index && !(is_known || is_of_table) || self.classes[tree].lack_some_of(&shapes.classes) {
+                may_be_table = true;
                 continue;
             }
             let is_full = is_most(shapes.fitting[tree]);
@@ -833,21 +1002,28 @@ impl Places {
             let mut wide_gaps = self.wide_gaps[tree].iter();
             let has_wide_gap = wide_gaps.any(|gap| fills(orphan.rowids, *gap))
                 && !overlaps(&self.owned[tree], orphan.rowids);
+            // The last rowid of a leaf is the key of its parent, unless the row was deleted.
+            let is_exact = gap.is_some_and(|(_, high)| high == Some(orphan.rowids.1)) && !is_copy;
+            let of_gap = if is_proved && freelist_is_whole { Origin::Gap } else { Origin::Shape };
             let (rank, origin) = match () {
-                () if self.is_gone[tree] => (if is_full { 0 } else { 1 }, Origin::Shape),
-                () if is_proved && freelist_is_whole => (0, Origin::Gap),
-                () if has_gap => (0, Origin::Shape),
-                () if has_wide_gap && !is_copy => (0, Origin::Shape),
+                () if is_exact => (0, of_gap),
+                () if self.is_gone[tree] => (if is_full { 1 } else { 2 }, Origin::Shape),
+                () if is_proved => (1, of_gap),
+                () if has_gap => (1, Origin::Shape),
+                () if has_wide_gap && !is_copy => (1, Origin::Shape),
                 () if is_copy => continue,
-                () if self.is_damaged[tree] && !overlaps(&self.owned[tree], orphan.rowids) => {
-                    (if is_full { 2 } else { 3 }, Origin::Shape)
+                () if self.is_damaged[tree]
+                    && (apart.contains(&tree) || !overlaps(&self.owned[tree], orphan.rowids)) =>
+                {
+                    (if is_full { 3 } else { 4 }, Origin::Shape)
                 }
                 () => continue,
             };
             candidates[rank].push((tree, origin));
         }
         let best = candidates.iter().find(|of_rank| !of_rank.is_empty())?;
-        best.first().copied().filter(|_| best.len() == 1)
+        let is_sure = |tree: usize| best.len() == 1 && !(may_be_table && self.is_index_tree[tree]);
+        best.first().copied().filter(|(tree, _)| is_sure(*tree))
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Interior pages of tables are only hints. Of several claims to a page, the best counts: rowids that fit, named by a page without a fault.
 //! All leaves of a tree have the same depth, so the children of an interior page are all leaves, or all interior pages. If they are mixed, the
-//! fewer ones are in wrong places.
+//! fewer ones of those whose rowids fit are in wrong places.
 
 use std::collections::HashMap;
 
@@ -243,7 +243,17 @@ impl Owners {
                 self.lost.push(lose("its depth differs from that of its siblings"));
                 continue;
             }
-            let fit = fit(about.rowids, claim.gap);
+            let mut fit = fit(about.rowids, claim.gap);
+            // Of few rows, one with a damaged rowid may count as the one in order.
+            if fit == Fit::Apart && !is_interior && !about.is_whole {
+                file.read(claim.page, &mut page)?;
+                salvage.read(&page, claim.page, geometry, &mut types);
+                let rowids = salvage.entries.iter().map(|entry| entry.cell.rowid);
+                let within = rowids.filter(|rowid| fills((*rowid, *rowid), claim.gap)).count();
+                if within > 0 && within * 2 >= salvage.entries.len() {
+                    fit = Fit::Overlapping;
+                }
+            }
             // A sound page names a page for other rowids: the page was replaced. Below an interior page that was replaced are rows of other
             // tables.
             if fit == Fit::Apart && claim.is_parent_whole && (!is_interior || about.is_whole) {
@@ -291,10 +301,19 @@ impl Owners {
                 let kind = facts.get((child as usize).checked_sub(1)?)?.kind?;
                 (kind.is_index() == root.is_index).then_some(kind.is_leaf())
             };
-            let of_kind = |leaf: bool| {
-                salvage.children.iter().filter(|(child, _)| is_leaf(*child) == Some(leaf)).count()
-            };
-            let (leaves, interiors) = (of_kind(true), of_kind(false));
+            // Children whose rowids are not those that the page says are in wrong places whatever their kind is.
+            let (mut leaves, mut interiors, mut low) = (0, 0, claim.gap.0);
+            for &(child, key) in &salvage.children {
+                let gap = (low, key.or(claim.gap.1));
+                low = key.or(low);
+                let rowids = (child as usize).checked_sub(1).and_then(|at| facts.get(at)?.rowids);
+                match is_leaf(child) {
+                    Some(is_leaf) if root.is_index || self::fit(rowids, gap) == Fit::Within => {
+                        *(if is_leaf { &mut leaves } else { &mut interiors }) += 1;
+                    }
+                    _ => {}
+                }
+            }
             let place = |child: u32| match is_leaf(child) {
                 // Children that a damaged page names may be none of its own.
                 _ if !salvage.is_whole => Place::Alike,

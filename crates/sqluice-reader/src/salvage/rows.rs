@@ -22,7 +22,7 @@ pub struct SavedRow<'a> {
     pub in_order: bool,
     /// `true` if a part of the record is on other pages.
     pub overflows: bool,
-    /// `true` if the parts on other pages may be of another row.
+    /// `true` if the parts on other pages may be of another row, or a part is beyond the end of the file, so that its bytes are zeros.
     pub is_doubtful: bool,
 }
 
@@ -98,15 +98,17 @@ impl PageRows {
         for entry in &salvage.entries {
             let cell = &entry.cell;
             let mut record = &page[cell.local.clone()];
-            let (mut is_doubtful, mut is_cut) = (false, false);
+            let (mut is_doubtful, mut is_cut) = (file.is_cut_before(number, cell.local.end), false);
             if cell.overflow.is_some() {
                 match chains.read(file, (number, entry.number, cell), record, payload)? {
-                    Some(is_sure) => is_doubtful = !is_sure,
+                    Some(is_sure) => is_doubtful |= !is_sure,
                     None => {
                         let needed =
                             needed_fields.and_then(|fields| needed_bytes(record, cell, fields, types));
                         let is_enough = match needed {
-                            Some(needed) => chains.read_start(file, cell, (record, needed), payload)?,
+                            Some(needed) => {
+                                chains.read_start(file, (number, cell), (record, needed), payload)?
+                            }
                             None => false,
                         };
                         if !is_enough {
@@ -116,6 +118,14 @@ impl PageRows {
                         (is_doubtful, is_cut) = (true, true);
                     }
                 }
+                record = payload;
+            }
+            if let Some((at, byte)) = entry.mended {
+                if cell.overflow.is_none() {
+                    payload.clear();
+                    payload.extend_from_slice(&page[cell.local.clone()]);
+                }
+                payload[at] = byte;
                 record = payload;
             }
             let payload_bytes = if is_cut { cell.payload_bytes } else { record.len() };

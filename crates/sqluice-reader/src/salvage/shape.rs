@@ -35,6 +35,17 @@ pub fn all_fit(table: &Table, shape: &Shape) -> bool {
         })
 }
 
+/// Returns `true` if the rows of a leaf with this shape have all fields, and values that the table, whose rows all of them can be, takes as they
+/// are: no texts that may be numbers, and no floats where NULL is refused, which may be no numbers.
+pub fn is_verbatim(table: &Table, shape: &Shape) -> bool {
+    let has = |classes: u8, class| classes & Shape::bit(class) != 0;
+    shape.fewest == table.fields.len()
+        && table.fields.iter().zip(&shape.classes).all(|(field, &classes)| {
+            (field.takes.numeric_text || !has(classes, Class::Text))
+                && (field.takes.null || !has(classes, Class::Real))
+        })
+}
+
 const CLASSES: [Class; 5] = [Class::Null, Class::Int, Class::Real, Class::Text, Class::Blob];
 
 /// Returns the bits of the storage classes that a field takes.
@@ -49,6 +60,38 @@ fn takes(field: &Field, class: Class) -> bool {
         Class::Real => field.takes.real,
         Class::Text => field.takes.text,
         Class::Blob => field.takes.blob,
+    }
+}
+
+/// The storage classes of the values in the fields of rows, without NULL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Classes(Vec<u8>);
+
+impl Classes {
+    /// Adds a row with these serial types.
+    pub fn add(&mut self, types: &[u64]) {
+        self.0.resize(self.0.len().max(types.len()), 0);
+        for (classes, serial) in self.0.iter_mut().zip(types) {
+            let class = SerialType(*serial).class().filter(|class| *class != Class::Null);
+            *classes |= class.map_or(0, Shape::bit);
+        }
+    }
+
+    /// Adds the classes of other rows.
+    pub fn add_all(&mut self, other: &Classes) {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        self.0.iter_mut().zip(&other.0).for_each(|(classes, other)| *classes |= other);
+    }
+
+    /// Returns `true` if no row was added.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns `true` if other rows have a value of a class that no value of its field has here. Without rows, nothing is known.
+    pub fn lack_some_of(&self, other: &Classes) -> bool {
+        let of = |at: usize| self.0.get(at).copied().unwrap_or(0);
+        !self.0.is_empty() && other.0.iter().enumerate().any(|(at, classes)| classes & !of(at) != 0)
     }
 }
 

@@ -88,10 +88,14 @@ pub struct Leaf {
     pub page: u32,
     /// The reason why the leaf counts.
     pub origin: Origin,
+    /// `true` if the tree names the leaf, also where this does not prove that the rows are its own.
+    pub is_named: bool,
     /// The first and the last rowid, in a rowid table.
     pub rowids: Option<(i64, i64)>,
     /// `true` if all rows are in order, and each can be a row of the table.
     pub is_clean: bool,
+    /// `true` if each row has all fields, and a table that takes the storage classes of their values takes every such value as it is.
+    pub is_verbatim: bool,
     /// `true` if no row has a part on another page.
     pub is_local: bool,
     /// The number of sound rows.

@@ -263,7 +263,7 @@ fn free_name(schema: &Schema, rows: &[SchemaRow], wanted: &str) -> String {
 /// Divides leaves into those whose rowids ascend from leaf to leaf, and the others. Leaves that a tree names come before others.
 fn divide(leaves: &[Leaf], table: &spec::Table, is_index: bool) -> (Vec<Leaf>, Vec<(Leaf, bool)>) {
     let mut by_origin: Vec<Leaf> = leaves.to_vec();
-    by_origin.sort_by_key(|leaf| (leaf.origin, !leaf.is_clean, leaf.page));
+    by_origin.sort_by_key(|leaf| (leaf.origin, !leaf.is_named, !leaf.is_clean, leaf.page));
     // Rows that may be of another table must not take the keys of rows that a tree names.
     let is_unique = is_index || table.indexes.iter().any(|index| index.key.unique_fields.is_some());
     let best = by_origin.first().map(|leaf| leaf.origin);

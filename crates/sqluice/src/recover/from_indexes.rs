@@ -1,6 +1,5 @@
 //! Writes tables with the columns that indexes have of lost rows.
 
-use rusqlite::params_from_iter;
 use sqluice_core::batch::Value;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Context;
@@ -10,7 +9,7 @@ use sqluice_reader::salvage::PageRows;
 
 use super::found::Found;
 use super::indexed::{IndexFields, IndexedRows};
-use super::insert::Bound;
+use super::insert::{Bound, insert_row};
 use super::layout::free_column;
 
 /// Writes the columns that indexes have of a table's lost rows into a new table.
@@ -34,11 +33,11 @@ pub(super) fn write(
         let witness = &found.finding.witnesses[*witness];
         let names: Vec<String> =
             columns.iter().flatten().map(|column| quoted(&rows.columns[*column].0)).collect();
-        let listed: String = names.iter().map(|name| format!(", {name}")).collect();
+        let listed = names.iter().fold(rowid.clone(), |listed, name| format!("{listed}, {name}"));
         let set: Vec<String> = names.iter().map(|name| format!("{name} = excluded.{name}")).collect();
-        let then = match set.is_empty() {
-            true => "NOTHING".to_owned(),
-            false => format!("UPDATE SET {}", set.join(", ")),
+        let upsert = match set.is_empty() {
+            true => "ON CONFLICT DO NOTHING".to_owned(),
+            false => format!("ON CONFLICT DO UPDATE SET {}", set.join(", ")),
         };
         for &page in &witness.pages {
             context.cancel.check()?;
@@ -49,12 +48,7 @@ pub(super) fn write(
                 let values = values.map(|(value, _)| Bound::of(value, found.file.encoding));
                 let values: Vec<Bound<'_>> =
                     std::iter::once(Bound::Plain(Value::Int(of_row))).chain(values).collect();
-                let places: Vec<&str> = values.iter().map(Bound::place).collect();
-                let places = places.join(", ");
-                let sql =
-                    format!("INSERT INTO {table} ({rowid}{listed}) VALUES ({places}) ON CONFLICT DO {then}");
-                let mut insert = connection.prepare_cached(&sql).map_err(cannot)?;
-                insert.execute(params_from_iter(values.iter().map(Bound::given))).map_err(cannot).map(drop)
+                insert_row(connection, (&table, &listed), &values, &upsert).map_err(cannot)
             })?;
         }
     }

@@ -50,7 +50,7 @@ impl<'r> Bound<'r> {
         }
     }
 
-    pub(super) fn given(&self) -> ToSqlOutput<'_> {
+    fn given(&self) -> ToSqlOutput<'_> {
         ToSqlOutput::Borrowed(match self {
             Bound::Plain(Value::Null) => ValueRef::Null,
             Bound::Plain(Value::Int(int)) => ValueRef::Integer(*int),
@@ -62,20 +62,21 @@ impl<'r> Bound<'r> {
         })
     }
 
-    pub(super) fn place(&self) -> &'static str {
+    fn place(&self) -> &'static str {
         if matches!(self, Bound::Raw(_)) { "CAST(? AS TEXT)" } else { "?" }
     }
 }
 
-/// Inserts a row into named columns. A row that breaks a constraint is an error, whatever ON CONFLICT clauses the table has.
+/// Inserts a row into named columns. A row that breaks a constraint is an error, whatever ON CONFLICT clauses the table has. `upsert` is an
+/// ON CONFLICT clause of the statement, or empty.
 pub(super) fn insert_row(
     connection: &Connection,
-    table: &str,
-    columns: &str,
+    (table, columns): (&str, &str),
     values: &[Bound<'_>],
+    upsert: &str,
 ) -> rusqlite::Result<()> {
     let places: Vec<&str> = values.iter().map(Bound::place).collect();
-    let sql = format!("INSERT OR ABORT INTO {table} ({columns}) VALUES ({})", places.join(", "));
+    let sql = format!("INSERT OR ABORT INTO {table} ({columns}) VALUES ({}) {upsert}", places.join(", "));
     let mut insert = connection.prepare_cached(&sql)?;
     insert.execute(params_from_iter(values.iter().map(Bound::given))).map(drop)
 }
@@ -133,13 +134,14 @@ impl<'a> Insertion<'a> {
     }
 
     /// Inserts the rows of leaves. Where a key is unique, rows on one page come before those whose values are on other pages, too, and rows
-    /// whose pages are named by other rows come last: a page that is damaged or in a wrong place must not take the keys of sound rows.
+    /// whose pages are named by other rows, or cut off, come last: a page that is damaged or in a wrong place must not take the keys of sound
+    /// rows.
     pub(super) fn sound_rows_first(&mut self, leaves: &[Leaf]) -> Result<()> {
         let all = || leaves.iter().map(|leaf| (*leaf, false));
         if !self.spec.indexes.iter().any(|index| index.key.unique_fields.is_some()) {
             return self.rows(all());
         }
-        self.rows_that(all(), |row| !row.overflows)?;
+        self.rows_that(all(), |row| !row.overflows && !row.is_doubtful)?;
         self.rows_that(all(), |row| row.overflows && !row.is_doubtful)?;
         self.rows_that(all(), |row| row.is_doubtful)
     }
@@ -172,7 +174,8 @@ impl<'a> Insertion<'a> {
         if self.with_rowid {
             values.push(Bound::Plain(Value::Int(row.rowid)));
         }
-        let inserted = insert_row(self.connection, &quoted(&self.name), &self.columns.join(", "), &values);
+        let inserted =
+            insert_row(self.connection, (&quoted(&self.name), &self.columns.join(", ")), &values, "");
         self.done += 1;
         if self.done.is_multiple_of(CHECKED_ROWS) {
             self.context.progress.advance(Amount { rows: CHECKED_ROWS, bytes: 0 });
@@ -246,7 +249,7 @@ impl<'a> Insertion<'a> {
         let about =
             [Bound::Plain(Value::Int(page.into())), Bound::Plain(Value::Int(rowid)), Bound::Text(reason)];
         values.splice(0..0, about);
-        insert_row(self.connection, &quoted(&table), &columns.join(", "), &values).map_err(cannot)?;
+        insert_row(self.connection, (&quoted(&table), &columns.join(", ")), &values, "").map_err(cannot)?;
         let (known, count) = match is_conflict {
             true => (&mut self.conflicts, &mut self.counts.conflicts),
             false => (&mut self.rejected, &mut self.counts.rejected),
@@ -311,7 +314,7 @@ pub(super) fn lost_and_found(connection: &Connection, found: &Found, context: &C
                 while values.len() < types.len() + 2 {
                     values.push(Bound::Plain(Value::Null));
                 }
-                insert_row(connection, &table, &columns, &values).map_err(cannot)
+                insert_row(connection, (&table, &columns), &values, "").map_err(cannot)
             })?;
         }
     }

@@ -1,6 +1,7 @@
 //! The rows of clean leaves as a source, which workers read and encode.
 //!
 //! ```text
+//!  a leaf whose kinds of values the table takes ────────────────────────> its cells, as they are
 //!  a leaf that is whole ──> records that keep the rules of the table ──> pages, as they are
 //!         other leaves ──┬> other records ─────────────────────────────> values ──> encoded again
 //! ```
@@ -16,8 +17,10 @@ use sqluice_core::source::{Part, Sink, Source};
 use sqluice_format::check::Records;
 use sqluice_format::record;
 use sqluice_format::salvage::{Types, read_types};
+use sqluice_format::scan;
 use sqluice_format::value::SerialType;
 use sqluice_format::varint;
+use sqluice_format::view::PageView;
 use sqluice_reader::salvage::{DamagedFile, Finding, Leaf, PageRows, SavedRow};
 
 use super::layout::Layout;
@@ -103,7 +106,7 @@ impl Part for LeavesPart {
         let mut reader = table.layout.reader();
         let mut rows = Rows {
             table,
-            takes_records: sink.takes_records(),
+            record_fields: sink.record_fields(),
             sink,
             records: Records::of_table(&table.spec, table.file.encoding),
             cells: (0..table.columns).map(|_| Cells::default()).collect(),
@@ -123,7 +126,10 @@ impl Part for LeavesPart {
             bytes.resize(run.len() * page_bytes, 0);
             table.file.read_pages(first.page, &mut bytes)?;
             for (leaf, page) in run.into_iter().zip(bytes.chunks_exact(page_bytes)) {
-                if rows.takes_records && leaf.is_clean && leaf.is_local {
+                if leaf.is_verbatim && leaf.is_local && rows.leaf((leaf.page, page))? {
+                    continue;
+                }
+                if rows.record_fields.is_some() && leaf.is_clean && leaf.is_local {
                     PageRows::read_whole(&table.file, (leaf.page, page), |rowid, record| {
                         rows.record(rowid, record)
                     })?;
@@ -147,7 +153,8 @@ impl Part for LeavesPart {
 struct Rows<'t, 's> {
     table: &'t TableRows,
     sink: &'s mut dyn Sink,
-    takes_records: bool,
+    /// The least number of fields of a record that the sink takes; `None` if it takes no records.
+    record_fields: Option<usize>,
     /// The rules for the records of the table.
     records: Records<'t>,
     /// The values of rows that wait for the next batch.
@@ -160,10 +167,27 @@ struct Rows<'t, 's> {
 }
 
 impl Rows<'_, '_> {
+    /// Gives a whole leaf. Returns `false` if its rows must be given one by one.
+    fn leaf(&mut self, (number, page): (u32, &[u8])) -> Result<bool> {
+        let geometry = self.table.file.geometry();
+        let view = PageView::new(page, number, geometry);
+        let Some(leaf) = view.as_ref().and_then(|view| scan::Leaf::of(view, geometry, None)) else {
+            return Ok(false);
+        };
+        if self.rows > 0 {
+            self.give()?;
+        }
+        let is_taken = self.sink.leaf(&leaf)?;
+        self.given += if is_taken { leaf.entries() as u64 } else { 0 };
+        Ok(is_taken)
+    }
+
     /// Gives a row of a leaf whose rows all can be rows of the table.
     #[inline]
     fn record(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
-        if self.records.add(rowid, record).is_err() || self.table.has_nan(record) {
+        let is_sound = self.records.add(rowid, record).is_ok();
+        let has_fields = self.record_fields.is_some_and(|fields| self.records.last_fields() >= fields);
+        if !is_sound || !has_fields || self.table.has_nan(record) {
             return self.unusual(rowid, record);
         }
         if self.rows > 0 {

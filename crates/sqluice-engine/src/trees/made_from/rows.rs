@@ -5,8 +5,9 @@ use sqluice_core::error::Result;
 use sqluice_core::schema::Table;
 use sqluice_core::source::kept::{Kept, Picked};
 use sqluice_core::source::{BadRow, Refused, Sink};
+use sqluice_format::scan::Leaf;
 
-use crate::encode::entries::Entries;
+use crate::encode::entries::{Entries, RecordFields};
 use crate::encode::{
     AnyOrder, Coercion, Encoder, LastRowid, RowidRange, Rowids, no_rowids_left, out_of_order,
 };
@@ -66,6 +67,8 @@ pub(crate) struct RowsEncoder<'a> {
     tree: &'a RowsTree<'a>,
     encoder: Encoder,
     entries: Vec<Entries<'a>>,
+    /// The fields of the current record, if rows arrive as records.
+    fields: RecordFields,
     largest: Option<i64>,
 }
 
@@ -76,6 +79,7 @@ impl<'a> RowsEncoder<'a> {
             encoder: Encoder::new(tree.table, settings.geometry, tree.coercion),
             entries: (tree.sorters)
                 .map_or_else(Vec::new, |sorters| sorters.entries(tree.table, tree.expressions)),
+            fields: RecordFields::default(),
             largest: None,
         }
     }
@@ -125,7 +129,7 @@ impl Encoding<'_, '_, '_, '_, '_> {
     /// Encodes a batch of rows. `numbers` has the numbers of their records in the input, counted from 1.
     fn encode(&mut self, batch: &Batch<'_>, numbers: Rowids<'_>) -> Result<(), Refused> {
         let Encoding { filling, rows, .. } = self;
-        let RowsEncoder { tree, encoder, entries, largest } = &mut **rows;
+        let RowsEncoder { tree, encoder, entries, largest, .. } = &mut **rows;
         if tree.write_path == WritePath::Pages {
             filling.open()?;
             let last = self.rowids.map(|rowids| rowids.last);
@@ -140,6 +144,26 @@ impl Encoding<'_, '_, '_, '_, '_> {
             encoder.encode_in_any_order(batch, numbers, &tree.seen, largest, entries)?;
             self.sorted += batch.rows as u64;
         }
+        Ok(())
+    }
+
+    /// Counts rows that arrive as records, and checks that their rowids are in order.
+    #[inline]
+    fn count_records(&mut self, rows: usize, (first, last): (i64, i64)) -> Result<()> {
+        let before = self.records;
+        self.records += rows;
+        if before / ROWS_MAX != self.records / ROWS_MAX {
+            self.filling.cancelled()?;
+            self.filling.hash_finished();
+        }
+        let rowid = LastRowid { rowid: last, counted: false };
+        self.rowids = Some(match self.rowids {
+            Some(before) if before.last.rowid >= first => {
+                return Err(out_of_order("rowid", before.last.rowid, first));
+            }
+            Some(before) => RowidRange { last: rowid, ..before },
+            None => RowidRange { first, last: rowid, first_assumed: false },
+        });
         Ok(())
     }
 
@@ -176,28 +200,39 @@ impl Sink for Encoding<'_, '_, '_, '_, '_> {
         Ok(())
     }
 
-    fn takes_records(&self) -> bool {
+    fn record_fields(&self) -> Option<usize> {
         let RowsEncoder { tree, entries, .. } = &self.rows;
-        let is_whole_row = tree.expressions.is_none() && entries.is_empty();
-        tree.write_path == WritePath::Pages && is_whole_row && tree.table.clustered.is_none()
+        let is_in_order = tree.write_path == WritePath::Pages && !tree.in_sequence;
+        let is_plain = tree.expressions.is_none() && tree.table.clustered.is_none();
+        // Fields have the numbers of their columns if no column is left out of records.
+        let has_all =
+            entries.is_empty() || tree.table.columns.iter().all(|column| column.generated.is_none());
+        let fields = || entries.iter().map(Entries::record_fields).max().unwrap_or(0);
+        (is_in_order && is_plain && has_all).then(fields)
     }
 
     #[inline]
     fn record(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
-        self.records += 1;
-        if self.records.is_multiple_of(ROWS_MAX) {
-            self.filling.cancelled()?;
-            self.filling.hash_finished();
+        if !self.rows.entries.is_empty() {
+            let RowsEncoder { entries, fields, .. } = &mut *self.rows;
+            fields.read(record);
+            entries.iter_mut().try_for_each(|entries| entries.push_record(rowid, record, fields))?;
         }
-        let last = LastRowid { rowid, counted: false };
-        self.rowids = Some(match self.rowids {
-            Some(before) if before.last.rowid >= rowid => {
-                return Err(out_of_order("rowid", before.last.rowid, rowid));
-            }
-            Some(before) => RowidRange { last, ..before },
-            None => RowidRange { first: rowid, last, first_assumed: false },
-        });
+        self.count_records(1, (rowid, rowid))?;
         self.filling.push_row(rowid, record)
+    }
+
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool> {
+        let geometry = self.filling.worker.settings.geometry;
+        let is_alike =
+            (leaf.page().len(), leaf.usable_bytes()) == (geometry.page_bytes(), geometry.usable_bytes());
+        if !is_alike || leaf.is_index() || self.record_fields() != Some(0) {
+            return Ok(false);
+        }
+        self.count_records(leaf.entries(), (leaf.entry(0).0, leaf.last_rowid()))?;
+        // The bytes of a page between its cells may be remains of deleted rows, so that no page is copied whole.
+        self.filling.push_cells(leaf)?;
+        Ok(true)
     }
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {

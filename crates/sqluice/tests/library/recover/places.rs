@@ -4,10 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
+use sqluice::recover::RecoverReport;
 use sqluice_format::page::{Geometry, PageKind, PageSize};
 use sqluice_format::salvage::{Salvage, Types};
+use sqluice_format::view::PageView;
 
-use super::support::{recovered, rows};
+use super::support::{Rows, recovered, rows};
 
 pub(super) const PAGE_BYTES: usize = 1024;
 
@@ -31,8 +33,12 @@ fn root_of(path: &Path, name: &str) -> u32 {
     Connection::open(path).unwrap().query_row(sql, [name], |row| row.get(0)).unwrap()
 }
 
+fn geometry() -> Geometry {
+    Geometry::new(PageSize::new(PAGE_BYTES as u32).unwrap(), 0).unwrap()
+}
+
 fn leaves(bytes: &[u8], root: u32) -> Vec<usize> {
-    let geometry = Geometry::new(PageSize::new(PAGE_BYTES as u32).unwrap(), 0).unwrap();
+    let geometry = geometry();
     let mut salvage = Salvage::default();
     let at = (root as usize - 1) * PAGE_BYTES;
     match salvage.read(&bytes[at..at + PAGE_BYTES], root, geometry, &mut Types::new()) {
@@ -169,6 +175,188 @@ fn a_root_in_the_place_of_another_tables_leaf_gives_that_table_no_rows_unsaid() 
             });
         }
     }
+}
+
+/// Returns the number of a table's rows that are in no original table of this name, and asserts that as many count by shape.
+fn assert_new_rows_are_said(found: &Rows, all: &Rows, report: &RecoverReport, table: &str) -> u64 {
+    let about = report.saved.tables.iter().find(|about| about.name == table).unwrap();
+    let new = found[table].iter().filter(|row| !all[table].contains(row)).count() as u64;
+    assert!(new <= about.by_shape, "{table}: {new} rows of the other table: {:?}", report.saved);
+    new
+}
+
+#[test]
+fn a_root_that_is_a_copy_of_another_tables_root_takes_no_rows_of_that_table() {
+    let statements = format!(
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, v TEXT); CREATE TABLE b (id INTEGER PRIMARY KEY, v TEXT);
+         {MANY} INSERT INTO a SELECT i, 'a ' || i FROM n; {MANY} INSERT INTO b SELECT i + 10000, 'b ' || i FROM n"
+    );
+    for (from, to) in [("a", "b"), ("b", "a")] {
+        with(&statements, [], |path, []| {
+            let all = rows(path);
+            copy(path, root_of(path, from) as usize, root_of(path, to) as usize);
+            let (target, report) = recovered(path);
+            let found = rows(&target);
+            assert!(all[from].iter().all(|row| found[from].contains(row)), "{:?}", report.saved);
+            assert_new_rows_are_said(&found, &all, &report, to);
+        });
+    }
+}
+
+#[test]
+fn a_leaf_of_few_rows_stays_in_its_tree_if_a_rowid_is_damaged() {
+    let statements = format!(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT);
+         {MANY} INSERT INTO t SELECT i * 2, 'text ' || hex(zeroblob(200)) || i FROM n"
+    );
+    with(&statements, ["t"], |path, [leaves]| {
+        let all = rows(path);
+        let geometry = geometry();
+        let mut salvage = Salvage::default();
+        let leaf = leaves[40];
+        change(path, |pages| {
+            let page = &mut *pages[leaf - 1];
+            salvage.read(page, leaf as u32, geometry, &mut Types::new());
+            assert_eq!(salvage.entries.len(), 2);
+            // The first of the two bytes of the second rowid: 162 becomes 34.
+            let record = salvage.entries[1].cell.local.start;
+            assert!(salvage.entries[1].cell.rowid < 256);
+            page[record - 2] ^= 1;
+        });
+        let first = salvage.entries[0].cell.rowid;
+        let (target, report) = recovered(path);
+        let found = rows(&target);
+        assert!(report.saved.damaged);
+        let row = all["t"].iter().find(|row| row.starts_with(&format!("{first}|"))).unwrap();
+        assert!(found["t"].contains(row), "{:?}", report.saved);
+        assert_eq!(found["t"].len(), 599, "{:?}", report.saved);
+    });
+}
+
+#[test]
+fn a_copy_of_a_leaf_of_a_table_without_rowids_is_not_a_table_made_from_another() {
+    let columns = "(k INT PRIMARY KEY, v TEXT) WITHOUT ROWID";
+    let statements = format!(
+        "CREATE TABLE a {columns}; CREATE TABLE b {columns}; {MANY} INSERT INTO a SELECT i * 2, 'a ' || i FROM n;
+         {MANY} INSERT INTO b SELECT i * 3, 'the longer text of b ' || i FROM n"
+    );
+    with(&statements, ["a", "b"], |path, [of_a, of_b]| {
+        let all = rows(path);
+        copy(path, of_b[0], of_a[0]);
+        let (target, report) = recovered(path);
+        assert!(report.saved.damaged);
+        let found = rows(&target);
+        assert!(assert_new_rows_are_said(&found, &all, &report, "a") > 0, "{:?}", report.saved);
+        assert!(found["b"] == all["b"], "{:?}", report.saved);
+    });
+}
+
+#[test]
+fn entries_of_an_index_are_no_rows_of_a_table_without_rowids() {
+    // The entries have the fields of the rows, and other values.
+    let statements = format!(
+        "CREATE TABLE t (k INT PRIMARY KEY, v) WITHOUT ROWID; CREATE TABLE b (v BLOB); CREATE INDEX b_v ON b (v);
+         {MANY} INSERT INTO t SELECT i * 2, i FROM n; {MANY} INSERT INTO b SELECT CAST('text ' || i * 7 AS BLOB) FROM n"
+    );
+    with(&statements, ["t", "b_v"], |path, [of_t, of_index]| {
+        let all = rows(path);
+        swap(path, of_t[1], of_index[1]);
+        let (target, report) = recovered(path);
+        let found = rows(&target);
+        assert!(found["t"].iter().all(|row| all["t"].contains(row)), "{:?}", report.saved);
+        assert!(found["b"] == all["b"], "{:?}", report.saved);
+    });
+}
+
+#[test]
+fn a_lost_table_without_rowids_gets_no_entries_of_its_index() {
+    // The entries are pairs of integers, as the rows are.
+    let statements = format!(
+        "CREATE TABLE t (k INT PRIMARY KEY, v INT) WITHOUT ROWID; CREATE INDEX t_v ON t (v);
+         {MANY} INSERT INTO t SELECT i * 2, i * 7 % 1000 FROM n"
+    );
+    with(&statements, [], |path, []| {
+        let all = rows(path);
+        let roots = ["t", "t_v"].map(|name| root_of(path, name) as usize);
+        change(path, |pages| roots.into_iter().for_each(|root| pages[root - 1].fill(0)));
+        let (target, report) = recovered(path);
+        let found = rows(&target);
+        assert!(found["t"].iter().all(|row| all["t"].contains(row)), "{:?}", report.saved);
+        let saved: usize = found.values().map(Vec::len).sum();
+        assert!(saved > 1000, "rows and entries are all saved: {:?}", report.saved);
+    });
+}
+
+#[test]
+fn short_entries_of_another_databases_index_are_no_rows_of_a_table_without_rowids() {
+    let statements = format!(
+        "CREATE TABLE t (k INT PRIMARY KEY, v TEXT, w TEXT) WITHOUT ROWID;
+         {MANY} INSERT INTO t SELECT i * 2, 'text ' || i, 'more of it ' || i FROM n"
+    );
+    let other =
+        format!("CREATE TABLE o (n); CREATE INDEX o_n ON o (n); {MANY} INSERT INTO o SELECT i * 2 FROM n");
+    with(&other, ["o_n"], |other, [of_index]| {
+        let foreign = fs::read(other).unwrap();
+        with(&statements, ["t"], |path, [of_t]| {
+            let all = rows(path);
+            // The keys of the first leaf of the index are among those of the table's first leaf.
+            let (from, to) = ((of_index[0] - 1) * PAGE_BYTES, of_t[0]);
+            let mut page = foreign[from..from + PAGE_BYTES].to_vec();
+            let kept = PageView::new(&page, 2, geometry()).map(|view| view.cells().min(8)).unwrap();
+            page[3..5].copy_from_slice(&(kept as u16).to_be_bytes());
+            change(path, |pages| pages[to - 1].copy_from_slice(&page));
+            let (target, report) = recovered(path);
+            assert!(report.saved.damaged);
+            let found = rows(&target);
+            assert!(found["t"].iter().all(|row| all["t"].contains(row)), "{:?}", report.saved);
+        });
+    });
+}
+
+#[test]
+fn a_gap_that_ends_with_the_last_row_of_a_leaf_counts_more_than_a_lost_table() {
+    let statements = format!(
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, v TEXT); CREATE TABLE b (id INTEGER PRIMARY KEY, v TEXT);
+         INSERT INTO a VALUES (1, 'of a'); {MANY} INSERT INTO b SELECT i, 'b ' || i FROM n"
+    );
+    with(&statements, ["b"], |path, [leaves]| {
+        let all = rows(path);
+        let root = root_of(path, "a") as usize;
+        change(path, |pages| pages[root - 1].fill(0));
+        swap(path, leaves[0], leaves[4]);
+        let (target, report) = recovered(path);
+        assert!(report.saved.damaged);
+        assert!(rows(&target)["b"] == all["b"], "{:?}", report.saved);
+    });
+}
+
+#[test]
+fn interior_pages_stay_in_their_tree_among_leaves_in_wrong_places() {
+    let statements = "CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT);
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000)
+           INSERT INTO t SELECT i, hex(zeroblob(100)) || i FROM n";
+    with(statements, ["t"], |path, [leaves]| {
+        let all = rows(path);
+        let bytes = fs::read(path).unwrap();
+        let root = root_of(path, "t");
+        let mut salvage = Salvage::default();
+        let page = &bytes[(root as usize - 1) * PAGE_BYTES..][..PAGE_BYTES];
+        salvage.read(page, root, geometry(), &mut Types::new());
+        let children: Vec<usize> = salvage.children.iter().map(|(child, _)| *child as usize).collect();
+        assert!((4..8).contains(&children.len()) && leaves.len() > 400, "{children:?}");
+        // Leaves lie where all interior pages but one were.
+        for (at, child) in children.iter().enumerate().skip(1) {
+            swap(path, *child, leaves[at]);
+        }
+        let (target, report) = recovered(path);
+        let found = rows(&target);
+        assert!(report.saved.damaged);
+        assert!(found["t"].iter().all(|row| all["t"].contains(row)), "{:?}", report.saved);
+        // The leaves of the first interior page that stay in their places are named by their tree.
+        let lost = all["t"].iter().filter(|row| !found["t"].contains(row)).count();
+        let elsewhere: usize = found.values().map(Vec::len).sum();
+        assert!(lost < 400 && elsewhere == 2000, "{lost} of {elsewhere}: {:?}", report.saved);
+    });
 }
 
 #[test]
