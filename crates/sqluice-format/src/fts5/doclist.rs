@@ -54,6 +54,13 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Doclist<'a> {
+    /// Appends the doclist to the entries of a doclist whose last row is `last`.
+    #[inline]
+    pub fn push_after(&self, last: i64, entries: &mut Vec<u8>) {
+        push(entries, self.first.wrapping_sub(last) as u64);
+        entries.extend_from_slice(self.entries);
+    }
+
     /// Returns the entries, one after another.
     pub fn entries(
         &self,
