@@ -23,7 +23,7 @@
 //!
 //! * `tokenize_option`: the arguments in the option `tokenize`; `tokenizer`: SQLite's tokenizers; `registered`: those of the program
 //! * `cell`: the terms of a text
-//! * `dictionary`: numbers for terms; `streams`: the occurrences of the terms of a run
+//! * `dictionary`: numbers for terms; `known`: those of frequent short terms; `streams`: the occurrences of the terms of a run
 //! * `item`: doclists as items of the sorter
 //! * `rows`: the worker, which takes rows; `collected`: what all workers have collected, and the merge by term
 //! * `join`: doclists of several segments as one; `shadow`: the shadow tables
@@ -41,6 +41,7 @@ mod dictionary;
 pub mod given;
 mod item;
 mod join;
+mod known;
 mod merge;
 mod query;
 mod range;

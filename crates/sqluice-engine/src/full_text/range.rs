@@ -11,7 +11,6 @@
 //! Each segment is read from its first page to its last, so its bytes are in the CPU cache. Only distinct terms are sorted. The pieces of a term
 //! come from the oldest segment on, which is the order of their rowids unless rows were changed.
 
-use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::ops::Range;
 
@@ -21,7 +20,7 @@ use sqluice_format::fts5::read::{
 };
 use sqluice_format::fts5::{Detail, Doclist, DoclistCursor, EntryList, SegmentError};
 
-use super::dictionary::{Dictionary, Key, LONG, start_of};
+use super::dictionary::{Dictionary, Key, start_of};
 use super::item;
 use super::join::{Joined, Joiner};
 
@@ -136,7 +135,7 @@ impl Chunk {
     fn cuts(&self) -> std::result::Result<Vec<&[u8]>, Damage> {
         let mut terms: Vec<&[u8]> = Vec::new();
         for page in 0..self.starts.len() {
-            // The `id` is only part of the error of a damaged page. Readers find the damage, too, and know the page.
+            // The caller has parsed the page, so there is no error, and no place of an error.
             terms.extend(Leaf::parse(0, &self.bytes[self.place(page)])?.first_term()?);
         }
         terms.retain(|term| *term > &self.low[..] && self.high.as_ref().is_none_or(|high| *term < &high[..]));
@@ -312,10 +311,11 @@ impl<'i> RangeMerger<'i> {
         let term = |number: u32| &dictionary.term(number)[1..];
         terms.clear();
         terms.extend((0..count).map(|number| (start_of(term(number)), number)));
-        terms.sort_unstable_by(|a, b| match a.0.cmp(&b.0) {
-            Ordering::Equal if a.0 as u8 == LONG => term(a.1).cmp(term(b.1)),
-            order => order,
-        });
+        terms.sort_unstable_by_key(|(start, _)| *start);
+        // Only long terms may have the same start.
+        for same in terms.chunk_by_mut(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
+            same.sort_unstable_by(|a, b| term(a.1).cmp(term(b.1)));
+        }
         ends.clear();
         ends.resize(count as usize, 0);
         pieces.iter().for_each(|piece| ends[piece.term as usize] += 1);

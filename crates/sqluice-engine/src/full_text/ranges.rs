@@ -24,7 +24,7 @@ use rusqlite::Statement;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_format::fts5::Detail;
-use sqluice_format::fts5::read::{Damage, Fault, Leaf, ReadError, SegmentSpan, Structure};
+use sqluice_format::fts5::read::{Damage, Fault, Leaf, ReadError, Structure};
 
 use super::join::{Joined, Joiner};
 use super::merge::{Merge, Piece};

@@ -296,10 +296,12 @@ impl SegmentReader {
         let bytes = numbers.at_most(self.end as u64)? as usize;
         let new = self.block[..self.end].get(numbers.at..numbers.at + bytes);
         let new = new.filter(|new| !new.is_empty()).ok_or(numbers.damage(Fault::Short))?;
-        let order = new.cmp(self.term.get(shared..).unwrap_or_default());
-        let ascends = match is_first {
-            true => !self.has_term || new > &self.term[..],
-            false => order.is_gt(),
+        let before = &self.term[shared..];
+        let ascends = match before.first() {
+            _ if !self.has_term => true,
+            // Most terms differ in the first byte that is not shared.
+            Some(byte) if *byte != new[0] => new[0] > *byte,
+            _ => new > before,
         };
         if !ascends {
             return Err(self.damage(Fault::TermOrder));
@@ -399,10 +401,10 @@ impl SegmentReader {
             if end >= limit {
                 break;
             }
-            let place = numbers.damage(Fault::RowOrder);
+            let delta_at = numbers.at;
             rowid = last.wrapping_add(numbers.next()? as i64);
             if rowid <= last {
-                return Err(place.into());
+                return Err(Damage { row: numbers.row, offset: delta_at, fault: Fault::RowOrder }.into());
             }
         }
         self.at = end;
