@@ -40,8 +40,8 @@ const PAGES_MIN: usize = if cfg!(test) { 1 } else { 6 };
 /// The largest number of bytes of the pages of a range: places in them have 32 bits.
 const RANGE_BYTES_MAX: usize = 1 << 30;
 
-/// The memory that a range takes while it is merged, as a multiple of its pages: pages, pieces, terms, and the result.
-const MEMORY_FACTOR: usize = 5;
+/// The memory that a range takes while it is merged, as a multiple of its pages: the pages, the result, readers, and the pieces of a group.
+const MEMORY_FACTOR: usize = 4;
 
 /// The largest number of split keys that are compared.
 const KEYS_MAX: u64 = 1 << 16;
@@ -59,6 +59,33 @@ pub(super) struct RangeMeans<'m> {
     pub(super) progress: &'m dyn Progress,
 }
 
+/// The sizes of a merge within its memory.
+struct Limits {
+    /// The number of ranges that are being merged, or wait to be passed on.
+    in_work: usize,
+    /// The largest number of bytes of the pages of a range.
+    chunk: usize,
+    /// The number of these bytes that is wanted, without the pages of two ranges.
+    wanted: usize,
+}
+
+impl Limits {
+    fn of(means: &RangeMeans<'_>, inputs: usize) -> Limits {
+        // The first and the last page of a segment are of other ranges, too.
+        let shared = 2 * inputs * means.page_bytes;
+        let share = means.memory_bytes / MEMORY_FACTOR;
+        let least = (shared * 5 / 2).max(1);
+        // The chunk before the current one is kept, too.
+        let most = (share / least).saturating_sub(1);
+        let in_work = if means.workers > 1 { (2 * means.workers).min(most).max(1) } else { 1 };
+        let chunk = (share / (in_work + 1)).min(RANGE_BYTES_MAX);
+        let wanted = RANGE_BYTES.max(PAGES_MIN * inputs * means.page_bytes);
+        let wanted = wanted.min(chunk.saturating_sub(shared) / 3 * 2);
+        // If the memory is used up by shared pages, all terms are one range.
+        Limits { in_work, chunk, wanted: if wanted < shared / 4 { usize::MAX } else { wanted } }
+    }
+}
+
 /// Hands the doclists of all terms to `to`, in order. Marks of deleted rows are removed.
 ///
 /// # Errors
@@ -74,10 +101,7 @@ pub(super) fn merge_all(
         .map(|segment| Ok(Input { span: *segment, tombstones: shadows.tombstones(segment)? }))
         .collect();
     let inputs = inputs?;
-    let in_work = if means.workers > 1 { 2 * means.workers } else { 1 };
-    // The chunk before the current one is kept, too.
-    let limit = (means.memory_bytes / MEMORY_FACTOR / (in_work + 1)).min(RANGE_BYTES_MAX);
-    let wanted = RANGE_BYTES.max(PAGES_MIN * inputs.len() * means.page_bytes).min(limit / 2);
+    let Limits { in_work, chunk: limit, wanted } = Limits::of(means, inputs.len());
     let mut reading = Reading::new(shadows, &inputs, limit)?;
     let (jobs, jobs_left) = unbounded();
     let (done, merged) = unbounded();
