@@ -7,7 +7,8 @@ use std::convert::Infallible;
 use libfuzzer_sys::fuzz_target;
 use sqluice_format::fts5::check::{Declared, Rows, check};
 use sqluice_format::fts5::read::{
-    Advanced, IndexPage, Leaf, Pages, Positions, SegmentReader, Step, Structure, Tombstones, parse_averages, parse_docsize,
+    Advanced, IndexPage, Leaf, Pages, Positions, SegmentReader, Step, Structure, Tombstones, parse_averages,
+    parse_docsize,
 };
 use sqluice_format::fts5::{Detail, STRUCTURE_ID};
 
