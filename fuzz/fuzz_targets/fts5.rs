@@ -7,7 +7,8 @@ use std::convert::Infallible;
 use libfuzzer_sys::fuzz_target;
 use sqluice_format::fts5::check::{Declared, Rows, check};
 use sqluice_format::fts5::read::{
-    IndexPage, Leaf, Pages, Positions, SegmentReader, Step, Structure, Tombstones, parse_averages, parse_docsize,
+    Advanced, IndexPage, Leaf, Pages, Positions, SegmentReader, Step, Structure, Tombstones, parse_averages,
+    parse_docsize,
 };
 use sqluice_format::fts5::{Detail, STRUCTURE_ID};
 
@@ -47,7 +48,12 @@ fuzz_target!(|parts: (Vec<u8>, Vec<Vec<u8>>)| {
     let _ = parse_docsize(1, &data.0[&STRUCTURE_ID], 2);
     for (number, page) in pages.iter().enumerate() {
         let _ = IndexPage::parse(0, page);
-        let _ = Leaf::parse(0, page).map(|leaf| leaf.terms().count());
+        if let Ok(leaf) = Leaf::parse(0, page) {
+            let mut last = Vec::new();
+            let _ = leaf.last_term(&mut last);
+            assert!(leaf.first_term() != Ok(None) || last.is_empty());
+            let _ = leaf.terms().count();
+        }
         data.0.insert(1 << 37 | (number as i64 + 1), page.clone());
         data.0.insert(Tombstones::id(1, number as u32), page.clone());
     }
@@ -69,6 +75,15 @@ fuzz_target!(|parts: (Vec<u8>, Vec<Vec<u8>>)| {
             let mut reader = SegmentReader::new(segment, detail);
             while let Ok(Some(_)) = reader.advance(&mut data) {
                 assert!(reader.rows().doclist.entries(detail).all(|entry| entry.is_ok()));
+            }
+            // A reader that skips the rows of every second term.
+            let mut reader = SegmentReader::new(segment, detail);
+            let mut terms = 0;
+            while let Ok(Some(advanced)) = reader.advance(&mut data) {
+                terms += usize::from(advanced == Advanced::Term);
+                if terms % 2 == 1 {
+                    reader.skip_rows();
+                }
             }
         }
     }

@@ -166,6 +166,38 @@ def test_full_text_indexes_are_created_updated_merged_and_rebuilt(db: Path) -> N
         sqluice.index(db, fts=["t(a)"])
 
 
+def test_full_text_indexes_have_the_options_that_were_given(db: Path) -> None:
+    sqluice.write(db, [(n, f"word{n % 7}", "left out") for n in range(300)], "t", columns=["id", "a", "b"], primary_key="id")
+    report = sqluice.index(
+        db, fts="t(a, b UNINDEXED)", fts_name="words", prefix="2 3", fts_option=["detail=column", "columnsize=0"], fts_content="own"
+    )
+    assert [(made.name, made.write_path, made.rows, made.tokens) for made in report.full_text] == [("words", "sorted", 300, 300)]
+    ((sql,),) = query(db, "SELECT sql FROM sqlite_schema WHERE name = 'words'")
+    assert all(option in sql for option in ["prefix='2 3'", "detail='column'", "columnsize='0'", '"b" UNINDEXED']), sql
+    assert query(db, "SELECT count(*) FROM words('wo*')") == [(300,)]
+    assert query(db, "SELECT rowid, a, b FROM words('word3') LIMIT 1") == [(3, "word3", "left out")]
+    assert query(db, "SELECT count(*) FROM words('left')") == [(0,)]
+    assert sound(db)
+
+
+def test_several_full_text_indexes_are_made_and_merged_at_once(db: Path) -> None:
+    sqluice.write(db, [(n, f"word{n % 7}") for n in range(300)], "t", columns=["id", "a"], primary_key="id")
+    sqluice.write(db, [(n, f"term{n % 5}") for n in range(200)], "u", columns=["id", "a"], primary_key="id")
+    report = sqluice.index(db, fts=["t(a)", "u(a)"], triggers=True)
+    assert [(made.name, made.rows) for made in report.full_text] == [("t_fts", 300), ("u_fts", 200)]
+    with closing(sqlite3.connect(db)) as connection:
+        for table in ["t", "u"]:
+            connection.execute(f"INSERT INTO {table} VALUES (1000, 'newest')")
+        connection.commit()
+    report = sqluice.index(db, fts_optimize=["t_fts", "u_fts"])
+    assert [(made.work, made.merged_segments) for made in report.full_text] == [("optimize", 2)] * 2
+    assert query(db, "SELECT t.id FROM t JOIN t_fts('newest') f ON f.rowid = t.id") == [(1000,)]
+    with pytest.raises(sqluice.UsageError, match="fts"):
+        sqluice.index(db, fts=["t(a)", "u(a)"], fts_name="both")
+    with pytest.raises(sqluice.Error, match="no_such"):
+        sqluice.index(db, fts="t(a)", fts_name="other", tokenize="no_such")
+
+
 
 def test_check_reports_a_sound_database_and_the_problems_of_a_damaged_one(db: Path) -> None:
     sqluice.write(db, [(n, "x" * 50) for n in range(5_000)], "t", columns=["a", "b"], index="a")

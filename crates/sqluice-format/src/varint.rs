@@ -79,9 +79,17 @@ const fn spread(value: u64) -> u64 {
 
 /// Appends `value` to `out`.
 pub fn push(out: &mut Vec<u8>, value: u64) {
-    let mut buffer = [0; BYTES_MAX];
-    let n = write(&mut buffer, value);
-    out.extend_from_slice(&buffer[..n]);
+    if value >= SHORT_END {
+        let mut buffer = [0; BYTES_MAX];
+        write(&mut buffer, value);
+        out.extend_from_slice(&buffer);
+        return;
+    }
+    // A copy of a fixed size is faster than one of the size of the varint.
+    let (bytes, n) = short(value);
+    let end = out.len() + n;
+    out.extend_from_slice(&bytes);
+    out.truncate(end);
 }
 
 /// Reads a varint like [`read`]. It is faster if varints are short and other bytes follow, as in the cells of a page.

@@ -1,6 +1,7 @@
 //! Code shared by the tests of several crates. It uses no other crate of the workspace, so the tests of every crate can use it.
 //!
 //! * `archives`: writers of ZIP and tar archives.
+//! * `full_text`: the positions of terms, as FTS5 stores them.
 //! * `effort`: the effort of this run, which sets the number of tries.
 //! * `own_process`: runs tests that change their entire process in a process of their own.
 //! * `skip`: reports that a test can't run on this machine; in CI, that is a failure.
@@ -14,6 +15,7 @@ pub mod archives;
 #[cfg(target_os = "linux")]
 pub mod disk;
 pub mod effort;
+pub mod full_text;
 pub mod own_process;
 pub mod skip;
 pub mod sqlite;

@@ -10,6 +10,8 @@
 
 use sqluice_format::fts5::index_byte;
 
+use super::known::ShortKey;
+
 /// The number of a slot that is free.
 const FREE: u32 = u32::MAX;
 
@@ -71,6 +73,13 @@ impl Key {
             }
         }
         Key { start, hash: (hash ^ hash >> 32) as u32 }
+    }
+
+    /// Returns the short key of the term; `None` if the term is empty or too long.
+    #[inline]
+    pub(super) fn short(self, index: usize) -> Option<ShortKey> {
+        let len = usize::from(self.start as u8);
+        ShortKey::has(len).then(|| ShortKey::new(index, (self.start >> 64) as u64, len))
     }
 
     /// Returns `true` if the key has the whole term.

@@ -1,4 +1,4 @@
-//! Merges the segments of an index: all their doclists in the order of terms and rowids.
+//! Merges the segments of an index between two terms whose pages do not fit into memory: a doclist may be larger than that.
 //!
 //! ```text
 //!  segment, newest   apple 8 - 9    pear 7
@@ -12,27 +12,29 @@
 
 use std::cmp::Ordering;
 
-use sqluice_format::fts5::read::{Advanced, Pages, ReadError, Rows, SegmentReader, Structure, Tombstones};
-use sqluice_format::fts5::{Detail, Doclist, DoclistCursor, EntryList};
+use sqluice_format::fts5::read::{Advanced, Pages, ReadError, Rows, SegmentReader, Tombstones};
+use sqluice_format::fts5::{Detail, Doclist, EntryList};
 
 use super::dictionary::{LONG, start_of};
 use super::item;
+use super::range::{Bounds, Input, filter};
 use crate::tournament::Tournament;
 
 /// The segments that are merged.
-pub(super) struct Merge {
+pub(super) struct Merge<'m> {
     detail: Detail,
+    bounds: Bounds<'m>,
     /// The segments, the newest first.
-    sources: Vec<Source>,
+    sources: Vec<Source<'m>>,
     places: Vec<Place>,
     tournament: Tournament,
     is_begun: bool,
 }
 
 /// A segment.
-struct Source {
+struct Source<'m> {
     reader: SegmentReader,
-    tombstones: Tombstones,
+    tombstones: &'m Tombstones,
     /// The rows of the current piece that no tombstone hides. The piece itself is used if there are no tombstones.
     left: EntryList,
 }
@@ -55,7 +57,7 @@ pub(super) struct Piece<'m> {
     pub(super) doclist: Doclist<'m>,
 }
 
-impl Source {
+impl Source<'_> {
     /// Returns the current piece.
     fn rows(&self) -> Option<Rows<'_>> {
         let rows = self.reader.rows();
@@ -68,18 +70,18 @@ impl Source {
     /// Steps to the next piece. Returns its place.
     fn advance<P: Pages>(
         &mut self,
-        detail: Detail,
+        (detail, bounds): (Detail, &Bounds<'_>),
         start: u128,
         pages: &mut P,
     ) -> Result<Place, ReadError<P::Error>> {
         let mut start = start;
         loop {
-            match self.reader.advance(pages)? {
+            match bounds.advance(&mut self.reader, pages)? {
                 None => return Ok(Place { start: u128::MAX, rowid: i64::MAX, is_at_end: true }),
                 Some(Advanced::Term) => start = start_of(self.reader.term()),
                 Some(Advanced::Rows) => {
                     if !self.tombstones.is_empty() {
-                        self.filter(detail);
+                        filter(&self.reader.rows(), self.tombstones, detail, &mut self.left);
                     }
                     if let Some(rows) = self.rows() {
                         return Ok(Place { start, rowid: rows.doclist.first, is_at_end: false });
@@ -88,40 +90,35 @@ impl Source {
             }
         }
     }
-
-    /// Removes the rows that tombstones hide.
-    fn filter(&mut self, detail: Detail) {
-        self.left.clear();
-        let Rows { doclist, .. } = self.reader.rows();
-        let mut cursor = DoclistCursor::new(doclist.first);
-        // The reader has read all entries, so none is malformed.
-        while let Some(Ok(entry)) = cursor.next(doclist.entries, detail) {
-            if !self.tombstones.contains(entry.rowid) {
-                self.left.push(entry.rowid, entry.stored);
-            }
-        }
-    }
 }
 
-impl Merge {
-    /// Creates a merge of all segments of an index.
+impl<'m> Merge<'m> {
+    /// Creates a merge of the terms of a range. Each segment is read from a page on that is at most the first one with such a term.
     ///
     /// # Errors
-    /// If the tombstones of a segment can't be read.
+    /// If a page is missing or damaged.
     pub(super) fn new<P: Pages>(
-        structure: &Structure,
+        inputs: impl Iterator<Item = (&'m Input, u32)>,
         detail: Detail,
+        bounds: Bounds<'m>,
         pages: &mut P,
-    ) -> Result<Merge, ReadError<P::Error>> {
+    ) -> Result<Merge<'m>, ReadError<P::Error>> {
         let (mut sources, mut places) = (Vec::new(), Vec::new());
-        for (_, segment) in structure.segments().filter(|(_, segment)| segment.leaves() > 0) {
-            let tombstones = Tombstones::read(segment, pages)?;
-            let reader = SegmentReader::new(segment, detail);
-            let mut source = Source { reader, tombstones, left: EntryList::default() };
-            places.push(source.advance(detail, 0, pages)?);
+        for (input, first) in inputs {
+            let reader = input.reader((first, input.span.last), detail);
+            let mut source = Source { reader, tombstones: &input.tombstones, left: EntryList::default() };
+            places.push(source.advance((detail, &bounds), 0, pages)?);
             sources.push(source);
         }
-        Ok(Merge { detail, sources, places, tournament: Tournament::default(), is_begun: false })
+        Ok(Merge { detail, bounds, sources, places, tournament: Tournament::default(), is_begun: false })
+    }
+
+    /// Returns for each segment the page from which the terms after the range start. The merge must be at its end.
+    pub(super) fn next_pages(&self) -> impl Iterator<Item = u32> + '_ {
+        self.sources.iter().map(|source| match self.bounds.high {
+            Some(high) if source.reader.term() >= high => source.reader.term_page(),
+            _ => source.reader.page() + 1,
+        })
     }
 
     /// Returns the next piece, or `None` at the end. Pieces come in the order of terms, and of first rowids within a term.
@@ -129,13 +126,13 @@ impl Merge {
     /// # Errors
     /// If a page is missing or damaged. The merge must not be used afterwards.
     pub(super) fn next<P: Pages>(&mut self, pages: &mut P) -> Result<Option<Piece<'_>>, ReadError<P::Error>> {
-        let Merge { detail, sources, places, tournament, is_begun } = self;
+        let Merge { detail, bounds, sources, places, tournament, is_begun } = self;
         if sources.is_empty() {
             return Ok(None);
         }
         if *is_begun {
             let winner = tournament.winner();
-            places[winner] = sources[winner].advance(*detail, places[winner].start, pages)?;
+            places[winner] = sources[winner].advance((*detail, bounds), places[winner].start, pages)?;
             tournament.replay(|a, b| is_less(sources, places, a, b));
         } else {
             tournament.rebuild(sources.len(), |a, b| is_less(sources, places, a, b));
@@ -156,7 +153,7 @@ impl Merge {
 
 /// Returns `true` if the piece of source `a` comes before that of `b`.
 #[inline]
-fn is_less(sources: &[Source], places: &[Place], a: usize, b: usize) -> bool {
+fn is_less(sources: &[Source<'_>], places: &[Place], a: usize, b: usize) -> bool {
     let (of_a, of_b) = (&places[a], &places[b]);
     let is_equal = of_a.start == of_b.start;
     // Terms of up to 15 bytes are in their numbers as a whole.

@@ -23,10 +23,11 @@
 //!
 //! * `tokenize_option`: the arguments in the option `tokenize`; `tokenizer`: SQLite's tokenizers; `registered`: those of the program
 //! * `cell`: the terms of a text
-//! * `dictionary`: numbers for terms; `streams`: the occurrences of the terms of a run
+//! * `dictionary`: numbers for terms; `known`: those of frequent short terms; `streams`: the occurrences of the terms of a run
 //! * `item`: doclists as items of the sorter
 //! * `rows`: the worker, which takes rows; `collected`: what all workers have collected, and the merge by term
-//! * `join`: doclists of several segments as one; `merge`: these doclists in order; `shadow`: the shadow tables
+//! * `join`: doclists of several segments as one; `shadow`: the shadow tables
+//! * `range`: the segments merged between two terms; `merge`: the same piece by piece; `ranges`: all ranges, on all cores
 //! * `triggers`: the statements of triggers
 //! * `query`: rows of a query for the workers; `segments`: doclists of existing segments for the sorter
 //! * `declaration`: the options of a table in a database; `given`: tables that take rows of their own; `table`: fills, optimizes and extends its index
@@ -41,8 +42,11 @@ mod dictionary;
 pub mod given;
 mod item;
 mod join;
+mod known;
 mod merge;
 mod query;
+mod range;
+mod ranges;
 pub mod registered;
 mod rows;
 mod segments;

@@ -6,6 +6,7 @@ use sqluice_format::fts5::push_docsize;
 
 use super::cell::{each_token, term_bytes};
 use super::dictionary::{Dictionary, Key};
+use super::known::{KnownTerms, ShortKey};
 use super::query::TextSink;
 use super::streams::{Place, Streams};
 use super::tokenizer::{NoTokenizer, Tokenizer};
@@ -40,6 +41,8 @@ pub(crate) struct RowIndexer<'c> {
 struct Terms {
     prefixes: Vec<usize>,
     dictionary: Dictionary,
+    /// The numbers of short terms that were looked up.
+    known: KnownTerms,
     streams: Streams,
     /// The terms of each index that wait to be looked up.
     waiting: Vec<Waiting>,
@@ -76,6 +79,7 @@ impl<'c> RowIndexer<'c> {
             terms: Terms {
                 prefixes: prefixes.clone(),
                 dictionary: Dictionary::new(prefixes.len()),
+                known: KnownTerms::new(),
                 streams: Streams::new(collector.index.detail),
                 waiting: (0..=prefixes.len()).map(|_| Waiting::new()).collect(),
                 numbers: Vec::new(),
@@ -217,6 +221,11 @@ impl Terms {
     /// Takes a term of an index.
     #[inline]
     fn take(&mut self, index: usize, term: &[u8], (row, column): (u32, u16), position: u32) {
+        // No earlier occurrence of the term waits: a number becomes known only when all waiting terms of the index are looked up.
+        if let Some(number) = ShortKey::of(index, term).and_then(|key| self.known.number(key)) {
+            self.streams.push(number, Place { row, column, position });
+            return;
+        }
         let waiting = &mut self.waiting[index];
         let key = Key::of(term);
         waiting.keys.push(key);
@@ -237,7 +246,7 @@ impl Terms {
 
     /// Looks up the waiting terms of an index, and notes their occurrences.
     fn look_up(&mut self, index: usize) {
-        let Terms { dictionary, streams, waiting, numbers, .. } = self;
+        let Terms { dictionary, known, streams, waiting, numbers, .. } = self;
         let Waiting { keys, places, long, long_ends } = &mut waiting[index];
         dictionary.fetch(index, keys);
         let mut ends = long_ends.iter();
@@ -251,7 +260,9 @@ impl Terms {
                 bytes = &long[start..*end];
                 start = *end;
             }
-            dictionary.number(index, *key, bytes)
+            let number = dictionary.number(index, *key, bytes);
+            known.put(key.short(index), number);
+            number
         }));
         streams.reserve(dictionary.len());
         streams.fetch(numbers);
@@ -268,6 +279,7 @@ impl Terms {
             || self.dictionary.memory_bytes() + self.streams.memory_bytes() > run_bytes / 2
         {
             self.dictionary.clear(run_bytes / 4);
+            self.known.clear();
             self.streams.clear();
         }
     }

@@ -13,10 +13,11 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_format::fts5::read::{
-    Damage, Leaf, Pages, ReadError, SegmentReader, SegmentSpan, Step, Tombstones,
+    Advanced, Damage, Leaf, Pages, ReadError, SegmentReader, SegmentSpan, Tombstones,
 };
 use sqluice_format::fts5::{Detail, Doclist, EntryList};
 
+use super::range::filter;
 use super::shadow::{Shadows, damaged};
 use super::{Collector, item};
 use crate::sort::Buffer;
@@ -190,28 +191,33 @@ fn take(
         false => SegmentReader::of_pages(span.id, (span.first, span.last), detail),
     };
     let mut pages = chunk;
-    let mut term = Vec::new();
+    let (mut term, mut left) = (Vec::new(), EntryList::default());
     loop {
-        let step = reader.step(&mut pages).map_err(|error| match error {
+        let advanced = reader.advance(&mut pages).map_err(|error| match error {
             ReadError::Damaged(damage) => failed(damage),
             ReadError::Stopped(never) => match never {},
         })?;
-        match step {
+        match advanced {
             None => break,
-            Some(Step::Term(found)) => {
+            Some(Advanced::Term) => {
                 list.push_to(buffer, &term, chunk.number)?;
                 term.clear();
-                term.extend_from_slice(found);
+                term.extend_from_slice(reader.term());
                 if reader.page() > chunk.last_start {
                     break;
                 }
             }
-            Some(Step::Row(row)) => {
-                if chunk.tombstones.contains(row.rowid) {
-                    continue;
+            Some(Advanced::Rows) => {
+                let rows = reader.rows();
+                let mut doclist = Some(rows.doclist);
+                if !chunk.tombstones.is_empty() {
+                    filter(&rows, &chunk.tombstones, detail, &mut left);
+                    doclist = left.doclist();
                 }
-                list.entries.push_row(detail, row.rowid, (row.is_deleted, row.is_present), row.positions);
-                list.has_marks |= row.is_deleted || !row.is_present;
+                if let Some(doclist) = doclist {
+                    list.entries.push_doclist(&doclist);
+                    list.has_marks |= rows.has_marks;
+                }
                 if list.entries.bytes() >= list.doclist_bytes {
                     list.push_to(buffer, &term, chunk.number)?;
                 }

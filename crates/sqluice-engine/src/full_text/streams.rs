@@ -358,37 +358,38 @@ impl Blocks {
 
 #[cfg(test)]
 mod tests {
-    use sqluice_format::fts5::{Doclist, DoclistBuilder};
+    use sqluice_testkit::full_text::stored_positions;
 
     use super::*;
 
     #[test]
-    fn streams_give_the_entries_of_a_builder() {
+    fn streams_give_the_entries_of_each_row() {
         for detail in [Detail::Full, Detail::Column, Detail::None] {
             let mut streams = Streams::new(detail);
             for round in 0..3_u32 {
                 let rowids: Vec<i64> = (0..3000).map(|row| i64::from(row * row) - 5000).collect();
-                let mut builders: Vec<(DoclistBuilder, Vec<u8>)> =
-                    (0..40).map(|_| (DoclistBuilder::new(detail), Vec::new())).collect();
+                let mut lists = vec![EntryList::default(); 40];
                 streams.reserve(2000);
                 for (row, rowid) in rowids.iter().enumerate() {
-                    for (term, (builder, entries)) in builders.iter_mut().enumerate() {
+                    for (term, list) in lists.iter_mut().enumerate() {
                         // Term 0 is in every row, and term 39 in every fortieth.
                         if row % (term + 1) > 0 {
                             continue;
                         }
-                        builder.begin_row(*rowid, entries);
-                        for number in 0..1 + (row * term) as u32 % 70 {
-                            let (column, position) = (number / 20 * 150, number % 20 * (round * 3000 + 60));
-                            builder.occurrence(column, position, entries);
+                        let count = 1 + (row * term) as u32 % 70;
+                        let occurrences: Vec<(u32, u32)> = (0..count)
+                            .map(|number| (number / 20 * 150, number % 20 * (round * 3000 + 60)))
+                            .collect();
+                        for &(column, position) in &occurrences {
                             let place = Place { row: row as u32, column: column as u16, position };
                             streams.push(50 * term as u32, place);
                         }
-                        builder.end_row(entries);
+                        let positions = stored_positions(&occurrences, detail == Detail::Full);
+                        list.push_row(detail, *rowid, (false, true), &positions);
                     }
                 }
                 let mut found = 0;
-                let mut parts: Vec<EntryList> = vec![EntryList::default(); builders.len()];
+                let mut parts: Vec<EntryList> = vec![EntryList::default(); lists.len()];
                 let take = |number: u32, entries: &EntryList| {
                     assert_eq!(number % 50, 0);
                     found += 1;
@@ -396,10 +397,9 @@ mod tests {
                     Ok(())
                 };
                 streams.take_all(&rowids, 4000, take).unwrap();
-                assert!(found > builders.len(), "{found}");
-                for (part, (mut builder, entries)) in parts.iter().zip(builders) {
-                    let (first, last) = builder.finish().unwrap();
-                    assert_eq!(part.doclist(), Some(Doclist { first, last, entries: &entries }));
+                assert!(found > lists.len(), "{found}");
+                for (part, list) in parts.iter().zip(&lists) {
+                    assert_eq!(part.doclist(), list.doclist());
                 }
                 streams.take_all(&rowids, 4000, |_, _| panic!("all were taken")).unwrap();
             }

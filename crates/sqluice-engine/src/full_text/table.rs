@@ -19,13 +19,13 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::failed;
-use sqluice_format::fts5::read::{Level, ReadError, SegmentSpan, Structure};
+use sqluice_format::fts5::read::{Level, SegmentSpan, Structure};
 use sqluice_format::fts5::{SegmentWriter, averages, level_of, structure_of_none};
 
 use super::declaration::{Content, Declaration};
 use super::join::Joiner;
-use super::merge::{Merge, Piece};
 use super::query::{NotCollected, Query};
+use super::ranges::{RangeMeans, merge_all};
 use super::shadow::{NewSegment, Shadows, WrittenSegment};
 use super::{Collected, Collector, WrittenTextIndex, segments};
 use crate::options::WritePath;
@@ -152,27 +152,19 @@ impl<'t> TextTable<'t> {
     /// Writes a segment of all others, whose rows are in order already.
     fn write_merged(&self, id: u16, structure: &Structure) -> Result<WrittenSegment> {
         let Declaration { name, index, page_bytes, .. } = self.declaration;
-        let Means { cancel, progress, .. } = self.means;
-        let failed = |error| match error {
-            ReadError::Stopped(error) => self.shadows.cannot("read")(error),
-            ReadError::Damaged(damage) => self.shadows.damaged(damage),
-        };
+        let Means { workers, memory_bytes, cancel, progress, .. } = self.means;
         progress.phase(&format!("merge {name}"), None);
-        let mut blocks = self.shadows.blocks()?;
-        let mut merge = Merge::new(structure, index.detail, &mut blocks).map_err(failed)?;
         let writer = SegmentWriter::new(id, index.detail, *page_bytes);
         let mut segment = NewSegment::begin(&self.shadows, writer)?;
-        let mut joiner = Joiner::new(index.detail, true);
-        let mut doclists = 0;
-        while let Some(Piece { term, age, doclist }) = merge.next(&mut blocks).map_err(failed)? {
-            joiner.push(term, age, &doclist, &mut segment)?;
-            doclists += 1;
-            if doclists % REPORTED == 0 {
-                cancel.check()?;
-                progress.advance(Amount { rows: REPORTED, bytes: 0 });
-            }
-        }
-        joiner.finish(&mut segment)?;
+        let means = RangeMeans {
+            detail: index.detail,
+            page_bytes: *page_bytes,
+            workers,
+            memory_bytes,
+            cancel,
+            progress,
+        };
+        merge_all(&self.shadows, structure, &means, &mut segment)?;
         segment.finish()
     }
 

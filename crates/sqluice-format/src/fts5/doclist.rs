@@ -9,7 +9,7 @@
 //! The first rowid of a [`Doclist`] is not among its entries. So doclists of consecutive ranges of rows are joined without a change of
 //! their entries: only the first rowid of each is written, as a delta from the last rowid of the doclist before.
 
-use crate::varint;
+use super::{first_number, push_number};
 
 /// The detail of an index: its option `detail`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -54,6 +54,13 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Doclist<'a> {
+    /// Appends the doclist to the entries of a doclist whose last row is `last`.
+    #[inline]
+    pub fn push_after(&self, last: i64, entries: &mut Vec<u8>) {
+        push_number(entries, self.first.wrapping_sub(last) as u64);
+        entries.extend_from_slice(self.entries);
+    }
+
     /// Returns the entries, one after another.
     pub fn entries(
         &self,
@@ -106,7 +113,7 @@ impl DoclistCursor {
 #[inline]
 fn next_entry<'a>(rest: &mut &'a [u8], rowid: &mut i64, is_first: bool, detail: Detail) -> Option<Entry<'a>> {
     if !is_first {
-        let (delta, n) = varint::first(rest)?;
+        let (delta, n) = first_number(rest)?;
         *rest = &rest[n..];
         *rowid = rowid.wrapping_add(delta as i64);
     }
@@ -118,7 +125,7 @@ fn next_entry<'a>(rest: &mut &'a [u8], rowid: &mut i64, is_first: bool, detail: 
         (is_deleted, is_present, positions) = (marks > 0, marks != 1, &[][..]);
         *rest = &rest[marks..];
     } else {
-        let (size, n) = varint::first(rest)?;
+        let (size, n) = first_number(rest)?;
         let others;
         (positions, others) = rest[n..].split_at_checked(usize::try_from(size / 2).ok()?)?;
         (is_deleted, is_present) = (size & 1 == 1, !positions.is_empty());
@@ -156,7 +163,7 @@ impl EntryList {
             let marks = usize::from(is_deleted) + usize::from(is_deleted && is_present);
             self.entries.extend_from_slice(&[0, 0][..marks]);
         } else {
-            push(&mut self.entries, 2 * positions.len() as u64 + u64::from(is_deleted));
+            push_number(&mut self.entries, 2 * positions.len() as u64 + u64::from(is_deleted));
             self.entries.extend_from_slice(positions);
         }
     }
@@ -172,7 +179,7 @@ impl EntryList {
         self.rowids = match self.rowids {
             None => Some((rowid, rowid)),
             Some((first, last)) => {
-                push(&mut self.entries, rowid.wrapping_sub(last) as u64);
+                push_number(&mut self.entries, rowid.wrapping_sub(last) as u64);
                 Some((first, rowid))
             }
         };
@@ -195,111 +202,26 @@ impl EntryList {
     }
 }
 
-/// A builder of the entries of one doclist after another. Rows come in ascending order of their rowids, and the occurrences in a row in the
-/// order of columns and positions.
-#[derive(Clone, Debug)]
-pub struct DoclistBuilder {
-    detail: Detail,
-    rowids: Option<(i64, i64)>,
-    /// The offset of the size of the current entry.
-    size_at: usize,
-    column: Option<u32>,
-    position: u32,
-}
-
-impl DoclistBuilder {
-    /// Creates a builder.
-    pub const fn new(detail: Detail) -> DoclistBuilder {
-        DoclistBuilder { detail, rowids: None, size_at: 0, column: None, position: 0 }
-    }
-
-    /// Begins the entry of a row. [`DoclistBuilder::end_row`] must have ended the entry before.
-    #[inline]
-    pub fn begin_row(&mut self, rowid: i64, out: &mut Vec<u8>) {
-        self.rowids = match self.rowids {
-            None => Some((rowid, rowid)),
-            Some((first, last)) => {
-                push(out, rowid.wrapping_sub(last) as u64);
-                Some((first, rowid))
-            }
-        };
-        if self.detail != Detail::None {
-            self.size_at = out.len();
-            out.push(0);
-        }
-        (self.column, self.position) = (None, 0);
-    }
-
-    /// Adds an occurrence of the term to the row. Occurrences at one position are all kept, as FTS5 keeps them.
-    #[inline]
-    pub fn occurrence(&mut self, column: u32, position: u32, out: &mut Vec<u8>) {
-        let is_same = self.column == Some(column);
-        match self.detail {
-            Detail::Full => {
-                if !is_same && (column != 0 || self.column.is_some()) {
-                    out.push(1);
-                    push(out, u64::from(column));
-                    self.position = 0;
-                }
-                push(out, u64::from(position - self.position) + 2);
-                self.position = position;
-            }
-            Detail::Column if !is_same => push(out, u64::from(column - self.column.unwrap_or(0)) + 2),
-            Detail::Column | Detail::None => {}
-        }
-        self.column = Some(column);
-    }
-
-    /// Ends the entry of a row.
-    #[inline]
-    pub fn end_row(&mut self, out: &mut Vec<u8>) {
-        if self.detail == Detail::None {
-            return;
-        }
-        let bytes = out.len() - self.size_at - 1;
-        if bytes < 64 {
-            out[self.size_at] = 2 * bytes as u8;
-            return;
-        }
-        // The size takes more bytes than the one that was left for it.
-        let mut size = [0; varint::BYTES_MAX];
-        let n = varint::write(&mut size, 2 * bytes as u64);
-        out[self.size_at] = size[0];
-        out.splice(self.size_at + 1..self.size_at + 1, size[1..n].iter().copied());
-    }
-
-    /// Ends the doclist. Returns the first and the last rowid, or `None` if there were no rows.
-    pub fn finish(&mut self) -> Option<(i64, i64)> {
-        self.rowids.take()
-    }
-}
-
-/// Appends a varint, most of which have one byte.
-#[inline]
-fn push(out: &mut Vec<u8>, value: u64) {
-    match value {
-        0..0x80 => out.push(value as u8),
-        _ => varint::push(out, value),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use sqluice_testkit::full_text::stored_positions;
+
     use super::*;
 
     const DETAILS: [Detail; 3] = [Detail::Full, Detail::Column, Detail::None];
 
     fn built(detail: Detail, rows: &[(i64, &[(u32, u32)])]) -> (Vec<u8>, i64, i64) {
-        let (mut builder, mut out) = (DoclistBuilder::new(detail), Vec::new());
+        let mut list = EntryList::default();
         for (rowid, occurrences) in rows {
-            builder.begin_row(*rowid, &mut out);
-            occurrences
-                .iter()
-                .for_each(|(column, position)| builder.occurrence(*column, *position, &mut out));
-            builder.end_row(&mut out);
+            list.push_row(
+                detail,
+                *rowid,
+                (false, true),
+                &stored_positions(occurrences, detail == Detail::Full),
+            );
         }
-        let (first, last) = builder.finish().unwrap();
-        (out, first, last)
+        let Doclist { first, last, entries } = list.doclist().unwrap();
+        (entries.to_vec(), first, last)
     }
 
     #[test]

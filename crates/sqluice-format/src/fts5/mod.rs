@@ -52,10 +52,12 @@ mod segment;
 mod term;
 mod totals;
 
-pub use doclist::{Detail, Doclist, DoclistBuilder, DoclistCursor, Entry, EntryList, MalformedDoclist};
+pub use doclist::{Detail, Doclist, DoclistCursor, Entry, EntryList, MalformedDoclist};
 pub use segment::{Segment, SegmentError, SegmentRows, SegmentWriter};
 pub use term::{PREFIX_INDEXES_MAX, TOKEN_BYTES_MAX, index_byte, prefix_bytes};
 pub use totals::{AVERAGES_ID, STRUCTURE_ID, averages, level_of, push_docsize, structure, structure_of_none};
+
+use crate::varint;
 
 /// The size of a page in bytes that FTS5 uses by default.
 pub const PAGE_BYTES_DEFAULT: usize = 4050;
@@ -68,6 +70,26 @@ pub const PAGE_BYTES_MAX: usize = 65_535;
 
 /// A row of `t_data`: its `id` and its `block`.
 pub type DataRow = (i64, Vec<u8>);
+
+/// Appends a number, most of which have one or two bytes.
+#[inline]
+fn push_number(out: &mut Vec<u8>, value: u64) {
+    match value {
+        0..0x80 => out.push(value as u8),
+        0x80..0x4000 => out.extend_from_slice(&[(value >> 7) as u8 | 0x80, value as u8 & 0x7f]),
+        _ => varint::push(out, value),
+    }
+}
+
+/// Reads a number, most of which have one or two bytes. Returns the number and its bytes, or `None` if `bytes` ends within the number.
+#[inline]
+fn first_number(bytes: &[u8]) -> Option<(u64, usize)> {
+    match *bytes {
+        [byte @ ..0x80, ..] => Some((byte.into(), 1)),
+        [first, byte @ ..0x80, ..] => Some((u64::from(first & 0x7f) << 7 | u64::from(byte), 2)),
+        _ => varint::read(bytes),
+    }
+}
 
 /// Returns the `id` of a page in `t_data`. `height` is `None` for a leaf, or the height of a page of a doclist index.
 fn page_id(segment: u16, height: Option<u32>, page: u32) -> i64 {

@@ -15,9 +15,9 @@
 
 use std::fmt;
 
-use super::doclist::{Detail, Doclist, MalformedDoclist};
+use super::doclist::{Detail, Doclist, DoclistCursor, MalformedDoclist};
 use super::doclist_index::DoclistIndex;
-use super::{DataRow, PAGE_BYTES_MAX, PAGE_BYTES_MIN, page_id};
+use super::{DataRow, PAGE_BYTES_MAX, PAGE_BYTES_MIN, page_id, push_number};
 use crate::varint;
 
 /// The number of pages after which `optimize` begins anew.
@@ -149,13 +149,13 @@ impl SegmentWriter {
         if self.used() + term.len() + 2 >= self.page_bytes && self.content.len() > HEAD_BYTES {
             self.end_page(rows)?;
         }
-        varint::push(&mut self.footer, (self.content.len() - self.term_at) as u64);
+        push_number(&mut self.footer, (self.content.len() - self.term_at) as u64);
         self.term_at = self.content.len();
         let shared = self.term.iter().zip(term).take_while(|(a, b)| a == b).count();
         if self.page_has_term {
             debug_assert!(term > &self.term[..], "terms ascend");
-            varint::push(&mut self.content, shared as u64);
-            varint::push(&mut self.content, (term.len() - shared) as u64);
+            push_number(&mut self.content, shared as u64);
+            push_number(&mut self.content, (term.len() - shared) as u64);
             self.content.extend_from_slice(&term[shared..]);
         } else {
             if self.page > 1 {
@@ -163,7 +163,7 @@ impl SegmentWriter {
                 let key_bytes = if self.term.is_empty() { term.len() } else { shared + 1 };
                 self.split = Some((self.page, term[..key_bytes].to_vec()));
             }
-            varint::push(&mut self.content, term.len() as u64);
+            push_number(&mut self.content, term.len() as u64);
             self.content.extend_from_slice(term);
         }
         self.term.truncate(shared);
@@ -189,19 +189,36 @@ impl SegmentWriter {
             self.last_rowid = doclist.last;
             return Ok(());
         }
-        for entry in doclist.entries(self.detail) {
-            let entry = entry?;
+        let (entries, detail) = (doclist.entries, self.detail);
+        let mut cursor = DoclistCursor::new(doclist.first);
+        let mut next = cursor.next(entries, detail).transpose()?;
+        while let Some(entry) = next {
             if self.used() >= self.page_bytes {
                 self.end_page(rows)?;
             }
             self.rowid(entry.rowid);
+            // Rows that fit on the page as a whole are copied at once.
+            let start = cursor.at() - entry.stored.len();
+            let room = self.page_bytes.saturating_sub(self.used());
+            let mut end = None;
+            while let Some(entry) = next
+                && cursor.at() - start < room
+            {
+                (end, self.last_rowid) = (Some(cursor.at()), entry.rowid);
+                next = cursor.next(entries, detail).transpose()?;
+            }
+            if let Some(end) = end {
+                self.content.extend_from_slice(&entries[start..end]);
+                continue;
+            }
             if self.detail == Detail::None {
                 self.content.extend_from_slice(entry.stored);
             } else {
                 let size = 2 * entry.positions.len() as u64 + u64::from(entry.is_deleted);
-                varint::push(&mut self.content, size);
+                push_number(&mut self.content, size);
                 self.positions(entry.positions, rows)?;
             }
+            next = cursor.next(entries, detail).transpose()?;
         }
         if self.last_rowid == doclist.last { Ok(()) } else { Err(SegmentError::Malformed) }
     }
@@ -217,7 +234,7 @@ impl SegmentWriter {
         }
         let is_absolute = self.is_first_of_doclist || !self.page_has_rowid;
         let stored = if is_absolute { rowid } else { rowid.wrapping_sub(self.last_rowid) };
-        varint::push(&mut self.content, stored as u64);
+        push_number(&mut self.content, stored as u64);
         self.last_rowid = rowid;
         (self.page_has_rowid, self.is_first_of_doclist) = (true, false);
     }

@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice_format::fts5::{
-    AVERAGES_ID, Detail, Doclist, DoclistBuilder, PAGE_BYTES_DEFAULT, SegmentRows, SegmentWriter, averages,
-    index_byte, prefix_bytes, push_docsize,
+    AVERAGES_ID, Detail, EntryList, PAGE_BYTES_DEFAULT, SegmentRows, SegmentWriter, averages, index_byte,
+    prefix_bytes, push_docsize,
 };
+use sqluice_testkit::full_text::stored_positions;
 
 /// The rows of `t_data` and `t_idx`.
 #[derive(Debug, Default, PartialEq)]
@@ -107,16 +108,13 @@ fn written(segment: u16, terms: &[Word], options: &Options) -> (Rows, u32) {
         writer.term(&of_term[0].0, &mut rows).unwrap();
         let of_rows: Vec<&[Word]> = of_term.chunk_by(|one, other| one.1 == other.1).collect();
         for part in of_rows.chunks(of_rows.len().div_ceil(options.parts)) {
-            let (mut builder, mut entries) = (DoclistBuilder::new(options.detail), Vec::new());
+            let mut list = EntryList::default();
             for words in part {
-                builder.begin_row(words[0].1, &mut entries);
-                words.iter().for_each(|(_, _, column, position)| {
-                    builder.occurrence(*column, *position, &mut entries);
-                });
-                builder.end_row(&mut entries);
+                let occurrences: Vec<(u32, u32)> = words.iter().map(|word| (word.2, word.3)).collect();
+                let positions = stored_positions(&occurrences, options.detail == Detail::Full);
+                list.push_row(options.detail, words[0].1, (false, true), &positions);
             }
-            let (first, last) = builder.finish().unwrap();
-            writer.doclist(&Doclist { first, last, entries: &entries }, &mut rows).unwrap();
+            writer.doclist(&list.doclist().unwrap(), &mut rows).unwrap();
         }
     }
     let (segment, indexes) = writer.finish(&mut rows).unwrap();

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice_core::progress::Cancel;
-use sqluice_format::fts5::{Detail, DoclistBuilder, index_byte, prefix_bytes, push_docsize};
+use sqluice_format::fts5::{Detail, index_byte, prefix_bytes, push_docsize};
 use sqluice_testkit::cases;
+use sqluice_testkit::full_text::stored_positions;
 
 mod table;
 
@@ -58,14 +59,10 @@ fn naive(rows: &[Row], index: &TextIndex) -> Found {
                 .unwrap();
         }
         for (term, occurrences) in of_row {
-            let (mut builder, mut entry) = (DoclistBuilder::new(index.detail), Vec::new());
-            builder.begin_row(*rowid, &mut entry);
-            occurrences
-                .iter()
-                .for_each(|(column, position)| builder.occurrence(*column, *position, &mut entry));
-            builder.end_row(&mut entry);
-            let doclist = sqluice_format::fts5::Doclist { first: *rowid, last: *rowid, entries: &entry };
-            let positions = doclist.entries(index.detail).next().unwrap().unwrap().positions.to_vec();
+            let positions = match index.detail {
+                Detail::None => Vec::new(),
+                detail => stored_positions(&occurrences, detail == Detail::Full),
+            };
             found.terms.entry(term).or_default().push((*rowid, positions));
         }
         let mut size = Vec::new();

@@ -296,7 +296,12 @@ proptest! {
     }
 
     #[test]
-    fn optimized_segments_have_the_bytes_of_sqlite(options in options(), seed: u64, workers in 1..3_usize) {
+    fn optimized_segments_have_the_bytes_of_sqlite(
+        options in options(),
+        seed: u64,
+        workers in 1..4_usize,
+        memory in prop::sample::select(vec![16_usize << 10, 64 << 10, 1 << 20]),
+    ) {
         let folder = tempfile::tempdir().unwrap();
         let (ours, twin) = (folder.path().join("ours.db"), folder.path().join("twin.db"));
         let options = Options { automerge: 0, ..options };
@@ -313,7 +318,7 @@ proptest! {
         drop(connection);
         std::fs::copy(&twin, &ours).unwrap();
         by_sqlite(&open(&twin), &Change::SqliteOptimize, &options);
-        make(&open(&ours), workers, 1 << 20, &Change::Optimize, false);
+        make(&open(&ours), workers, memory, &Change::Optimize, false);
         prop_assert_eq!(segment(&ours), segment(&twin));
     }
 }

@@ -40,6 +40,35 @@ impl<'a> Leaf<'a> {
         self.block.len() > self.end
     }
 
+    /// Returns the first term that starts on the page; `None` if no term does.
+    ///
+    /// # Errors
+    /// If an offset or the size of the term is out of range.
+    pub fn first_term(&self) -> Result<Option<&'a [u8]>, Damage> {
+        let Some(start) = self.terms().next().transpose()? else { return Ok(None) };
+        let mut numbers = Numbers::new(self.id, &self.block[..self.end], start);
+        let bytes = numbers.at_most(self.end as u64)? as usize;
+        let term = self.block[..self.end].get(numbers.at..numbers.at + bytes);
+        term.map(Some).ok_or(numbers.damage(Fault::Short))
+    }
+
+    /// Replaces `term` by the last term that starts on the page. It is empty if no term does.
+    ///
+    /// # Errors
+    /// If an offset or the size of a term is out of range.
+    pub fn last_term(&self, term: &mut Vec<u8>) -> Result<(), Damage> {
+        term.clear();
+        for (number, start) in self.terms().enumerate() {
+            let mut numbers = Numbers::new(self.id, &self.block[..self.end], start?);
+            let shared = if number == 0 { 0 } else { numbers.at_most(term.len() as u64)? as usize };
+            let bytes = numbers.at_most(self.end as u64)? as usize;
+            let new = self.block[..self.end].get(numbers.at..numbers.at + bytes);
+            term.truncate(shared);
+            term.extend_from_slice(new.ok_or(numbers.damage(Fault::Short))?);
+        }
+        Ok(())
+    }
+
     /// Returns the offsets of the terms, in order.
     pub fn terms(&self) -> impl Iterator<Item = Result<usize, Damage>> + use<'a> {
         let mut numbers = Numbers::new(self.id, self.block, self.end);

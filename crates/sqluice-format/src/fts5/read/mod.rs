@@ -39,7 +39,7 @@ pub use structure::{Level, SegmentSpan, Structure};
 pub use tombstones::Tombstones;
 pub use totals::{parse_averages, parse_docsize};
 
-use crate::varint;
+use super::first_number;
 
 /// A source of the rows of `t_data`.
 pub trait Pages {
@@ -161,8 +161,20 @@ impl<'a> Numbers<'a> {
     /// Reads a number.
     #[inline]
     fn next(&mut self) -> Result<u64, Damage> {
+        match self.block.get(self.at) {
+            Some(&byte @ ..0x80) => {
+                self.at += 1;
+                Ok(byte.into())
+            }
+            _ => self.next_long(),
+        }
+    }
+
+    /// Reads a number of several bytes.
+    #[inline(never)]
+    fn next_long(&mut self) -> Result<u64, Damage> {
         let rest = self.block.get(self.at..).unwrap_or_default();
-        let (value, bytes) = varint::first(rest).ok_or(self.damage(Fault::Short))?;
+        let (value, bytes) = first_number(rest).ok_or(self.damage(Fault::Short))?;
         self.at += bytes;
         Ok(value)
     }
@@ -170,9 +182,13 @@ impl<'a> Numbers<'a> {
     /// Reads a number of at most `most`.
     #[inline]
     fn at_most(&mut self, most: u64) -> Result<u64, Damage> {
-        let place = self.damage(Fault::Range);
+        let start = self.at;
         let value = self.next()?;
-        if value <= most { Ok(value) } else { Err(place) }
+        if value <= most {
+            Ok(value)
+        } else {
+            Err(Damage { row: self.row, offset: start, fault: Fault::Range })
+        }
     }
 
     /// Returns an error if bytes follow.

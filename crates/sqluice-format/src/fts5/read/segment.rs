@@ -90,6 +90,8 @@ pub struct SegmentReader {
     is_start: bool,
     /// `true` once a term was read.
     has_term: bool,
+    /// `true` if the rows of the current term are skipped.
+    skips_rows: bool,
     /// The rowid that was read last in the doclist; `None` before the first.
     rowid: Option<i64>,
     /// `true` once a term or a rowid of the page was read: until then, a rowid must be the one that the head of the page names.
@@ -124,6 +126,7 @@ impl SegmentReader {
             term_page: 0,
             is_start: false,
             has_term: false,
+            skips_rows: false,
             rowid: None,
             is_begun: false,
             positions: Vec::new(),
@@ -149,6 +152,12 @@ impl SegmentReader {
     /// Returns `true` if the current term is the first one on its page.
     pub fn is_first_term(&self) -> bool {
         self.is_first_term
+    }
+
+    /// Skips the rows of the current term that were not read, without a check.
+    pub fn skip_rows(&mut self) {
+        (self.skips_rows, self.first_rowid) = (true, None);
+        self.at = self.next_term.unwrap_or(self.end);
     }
 
     /// Returns the positions of the row that was read last, as they are stored.
@@ -212,11 +221,15 @@ impl SegmentReader {
                 if !self.load(pages)? {
                     return self.end_of_segment();
                 }
-                if !self.has_term {
-                    if self.is_start && self.end > HEAD_BYTES && self.next_term != Some(HEAD_BYTES) {
+                if !self.has_term || self.skips_rows {
+                    if !self.has_term
+                        && self.is_start
+                        && self.end > HEAD_BYTES
+                        && self.next_term != Some(HEAD_BYTES)
+                    {
                         return Err(self.damage(Fault::Overrun).into());
                     }
-                    // The page begins with the rest of a doclist whose term is on an earlier page. It is skipped.
+                    // The page begins with the rest of a doclist that is skipped.
                     self.first_rowid = None;
                     self.at = self.next_term.unwrap_or(self.end);
                 }
@@ -224,7 +237,7 @@ impl SegmentReader {
             }
             if self.next_term == Some(self.at) {
                 // A term without a row is a fault.
-                if self.has_term && self.rowid.is_none() {
+                if self.has_term && !self.skips_rows && self.rowid.is_none() {
                     return Err(self.damage(Fault::Overrun).into());
                 }
                 self.read_term()?;
@@ -236,7 +249,7 @@ impl SegmentReader {
 
     fn end_of_segment<E>(&self) -> Result<Option<Advanced>, ReadError<E>> {
         // A term without a row is a fault.
-        if self.has_term && self.rowid.is_none() {
+        if self.has_term && !self.skips_rows && self.rowid.is_none() {
             return Err(self.damage(Fault::Short).into());
         }
         Ok(None)
@@ -283,10 +296,12 @@ impl SegmentReader {
         let bytes = numbers.at_most(self.end as u64)? as usize;
         let new = self.block[..self.end].get(numbers.at..numbers.at + bytes);
         let new = new.filter(|new| !new.is_empty()).ok_or(numbers.damage(Fault::Short))?;
-        let order = new.cmp(self.term.get(shared..).unwrap_or_default());
-        let ascends = match is_first {
-            true => !self.has_term || new > &self.term[..],
-            false => order.is_gt(),
+        let before = &self.term[shared..];
+        let ascends = match before.first() {
+            _ if !self.has_term => true,
+            // Most terms differ in the first byte that is not shared.
+            Some(byte) if *byte != new[0] => new[0] > *byte,
+            _ => new > before,
         };
         if !ascends {
             return Err(self.damage(Fault::TermOrder));
@@ -296,7 +311,7 @@ impl SegmentReader {
         self.term.extend_from_slice(new);
         self.at = at;
         (self.term_page, self.has_term, self.rowid, self.is_begun) = (self.page, true, None, true);
-        self.is_first_term = is_first;
+        (self.is_first_term, self.skips_rows) = (is_first, false);
         self.next_term = self.find_term(start)?;
         Ok(())
     }
@@ -386,10 +401,10 @@ impl SegmentReader {
             if end >= limit {
                 break;
             }
-            let place = numbers.damage(Fault::RowOrder);
+            let delta_at = numbers.at;
             rowid = last.wrapping_add(numbers.next()? as i64);
             if rowid <= last {
-                return Err(place.into());
+                return Err(Damage { row: numbers.row, offset: delta_at, fault: Fault::RowOrder }.into());
             }
         }
         self.at = end;

@@ -1,5 +1,6 @@
 //! The structure of a full-text index (row 10 of `t_data`), which lists the segments by levels.
 
+use super::super::page_id;
 use super::super::segment::LEAVES_MAX;
 use super::super::totals::{STRUCTURE_ID, WITH_TOMBSTONES};
 use super::{Damage, Fault, Numbers};
@@ -54,6 +55,11 @@ impl SegmentSpan {
     /// Returns the number of leaves.
     pub fn leaves(&self) -> u32 {
         if self.first == 0 { 0 } else { self.last - self.first + 1 }
+    }
+
+    /// Returns the `id` of a leaf in `t_data`.
+    pub fn leaf_id(&self, page: u32) -> i64 {
+        page_id(self.id, None, page)
     }
 }
 
