@@ -90,10 +90,10 @@ fn a_copy_in_place_that_fails_because_of_damage_keeps_the_journal_mode_and_leave
         )
         .unwrap();
     let sql = "SELECT (rootpage - 1) * page_size FROM sqlite_schema, pragma_page_size WHERE name = 'damaged'";
-    let root: usize = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    let root: i64 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
     drop(connection);
     let mut file = std::fs::read(&db).unwrap();
-    file[root] = 77;
+    file[usize::try_from(root).unwrap()] = 77;
     std::fs::write(&db, &file).unwrap();
     let error = run(&db).unwrap_err();
     assert!(error.to_string().contains("damaged"), "{error}");
