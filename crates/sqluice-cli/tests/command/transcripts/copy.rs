@@ -395,7 +395,7 @@ hint: mask it, or say that it may be copied: -- gen: keep() or --allow loan.line
         planned.stdout.contains("mask loan.book_id: permute(), as book.id, which it refers to")
             && planned
                 .stdout
-                .contains("warning: loan.line has no mask, and 1 of its values is a value of book.writer"),
+                .contains("warning: loan.line has no mask, and 1 of its values occurs in book.writer"),
         "{planned:?}"
     );
     let report = with(&[&reference[..], &["--json"]].concat()).ok().json();

@@ -235,7 +235,7 @@ fn a_plan_notes_triggers_that_would_fire_for_the_rows_and_are_not_replaced_by_a_
     let generate =
         Generate::without_target(Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap()).rows(3).seed(1);
     let plan = generate.prepare(&Context::default()).unwrap().plan().to_string();
-    let notes: Vec<&str> = plan.lines().filter(|line| line.starts_with("-- note")).collect();
+    let notes: Vec<&str> = plan.lines().filter(|line| line.starts_with("-- note     trigger")).collect();
     let of = |trigger: &str| {
         format!("-- note     trigger {trigger} is made after the rows, and does not fire for them")
     };

@@ -89,7 +89,7 @@ fn malformed_pax_properties_of_tar_members_are_errors() {
         b"10 size=-1\n",
     ] {
         let packed = tar(&[header(b"x", data.len() as u64, b'x', USTAR), blocks(data), file("a", b"1")]);
-        assert!(error(&packed).contains("malformed properties"), "{data:?}");
+        assert!(error(&packed).contains("has a malformed pax header"), "{data:?}");
     }
 }
 
