@@ -143,7 +143,7 @@ mod tests {
     fn a_truncated_extended_or_invalid_zlib_stream_is_refused() {
         let data = deflated(&[7; 1000]);
         assert!(inflated(&data[..data.len() - 1], 1000).unwrap_err().contains("cut off"));
-        assert!(inflated(&[&data[..], b"x"].concat(), 1000).unwrap_err().contains("goes on"));
+        assert!(inflated(&[&data[..], b"x"].concat(), 1000).unwrap_err().contains("more bytes"));
         assert!(inflated(b"plain text", 1000).unwrap_err().contains("not a zlib stream"));
         assert!(inflated(b"", 0).unwrap_err().contains("cut off"));
     }

@@ -287,6 +287,10 @@ mod tests {
         assert_eq!(Replaced::read(&TargetPath::resolve(&path).unwrap()).unread, None);
         fs::write(folder.path().join("x.db-wal"), [1; 600]).unwrap();
         let replaced = Replaced::read(&TargetPath::resolve(&path).unwrap());
-        assert!(replaced.unread.is_some_and(|why| why.contains("x.db-wal holds changes")));
+        assert!(
+            replaced
+                .unread
+                .is_some_and(|why| why.contains("x.db-wal to the database before its tables can be read"))
+        );
     }
 }
