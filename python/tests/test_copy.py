@@ -204,7 +204,7 @@ def test_columns_that_seem_to_refer_to_masked_keys_or_repeat_masked_values_need_
     with pytest.raises(sqluice.UsageError, match="columns seem to refer to masked keys") as failed:
         sqluice.copy(source, tmp_path / "a.db", mask=mask)
     assert failed.value.hint == 'say for each column if it is a reference: reference="loan.book_id=book.id" or no_reference="loan.book_id"'
-    with pytest.raises(sqluice.UsageError, match="loan.line has no mask, and 100 of its values are values of book.author") as failed:
+    with pytest.raises(sqluice.UsageError, match="loan.line has no mask, and 100 of its values occur in book.author") as failed:
         sqluice.copy(source, tmp_path / "a.db", mask=mask, reference="loan.book_id=book.id", strict_mask=True)
     assert 'allow="loan.line"' in str(failed.value) and "writer" not in str(failed.value)
     report = sqluice.copy(source, tmp_path / "a.db", mask=mask, reference=["loan.book_id=book.id"], strict_mask=True, allow="loan.line")
