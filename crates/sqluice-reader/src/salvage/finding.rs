@@ -12,9 +12,10 @@ use sqluice_format::view::PageView;
 use super::chains::Chains;
 use super::file::DamagedFile;
 use super::freelist::Freelist;
-use super::keys::{KeyRange, PageKey, fits_keys, key_of, keys_of, order_of};
+use super::keys::{KeyRange, fits_keys, key_of, keys_of, order_of};
 use super::orphans::{OrphanGroup, groups};
-use super::owners::{Gap, LostPage, Owners, Root, fills, is_special};
+use super::owners::{LostPage, Owners, Root, fills, is_special};
+use super::places::{AROUND_MAX, Places, Shapes};
 use super::rows::PageRows;
 use super::shape::{Classes, Kinds, all_fit, fits, is_verbatim};
 use super::sought::{Leaf, Origin, Sought, SoughtTree};
@@ -299,7 +300,7 @@ impl Finding {
                 is_local: !facts[seen.page as usize - 1].overflows,
                 rows: seen.rows,
             };
-            // Of equal claims, none is known to be right: a page that has the bytes of another table's root names the leaves of that table.
+            // None of several equal claims is known to be right: a page that has the bytes of another table's root names the leaves of that table.
             finding.lost_rows[tree] += seen.lost;
             finding.leaves[tree].push(leaf);
             for equal in seen.equals {
@@ -839,27 +840,6 @@ impl Finding {
     }
 }
 
-/// The shapes of the rows of a group.
-#[derive(Default)]
-struct Shapes {
-    /// The number of rows that each tree's table can have.
-    fitting: Vec<u64>,
-    /// The number of rows that each tree's table can have, with rows that are older than the last columns.
-    fitting_short: Vec<u64>,
-    /// The first and the last key of these rows, in WITHOUT ROWID tables.
-    ends: Vec<Option<(PageKey, PageKey)>>,
-    /// The kinds of values in the fields.
-    kinds: Kinds,
-    /// The number of rows.
-    rows: u64,
-    /// The number of rows that a WITHOUT ROWID table with lost pages can have, also as rows of its first columns.
-    lacking: u64,
-    /// The classes of values in the fields.
-    classes: Classes,
-    /// The number of rows that look like entries of an index.
-    entries: u64,
-}
-
 /// The facts of the rows on pages that trees name.
 struct Known {
     /// The least number of fields of each tree's rows.
@@ -870,163 +850,6 @@ struct Known {
     classes: Vec<Classes>,
 }
 
-/// The places that tables have for leaves of no tree.
-struct Places<'k> {
-    /// The classes of values of each WITHOUT ROWID table's rows; empty for trees without such rows.
-    classes: &'k [Classes],
-    /// `true` for the tree of an index.
-    is_index_tree: Vec<bool>,
-    /// `true` for a tree of which nothing is left.
-    is_gone: Vec<bool>,
-    /// `true` for a tree that has lost a page.
-    is_damaged: Vec<bool>,
-    /// The rowids of the leaves that the tree names: the last by the first.
-    owned: Vec<BTreeMap<i64, i64>>,
-    /// The pages of these leaves, by the first rowid.
-    owned_pages: Vec<BTreeMap<i64, u32>>,
-    /// The gaps of each tree, in order.
-    gaps: Vec<Vec<Gap>>,
-    /// The gaps of each tree whose pages are among others of the tree.
-    wide_gaps: Vec<Vec<Gap>>,
-    /// The keys of the lost pages of each tree.
-    key_gaps: Vec<Vec<KeyRange>>,
-    /// The rowids that leaves of no tree have already, for each tree: the last by the first.
-    taken: Vec<BTreeMap<i64, i64>>,
-}
-
-/// The largest number of leaves around a leaf of no tree whose rowids are compared with those of the leaf.
-const AROUND_MAX: usize = 8;
-
-/// The number of gaps before a rowid that are looked at. Gaps of a tree overlap only where interior pages are damaged.
-const GAPS_MAX: usize = 4;
-
-impl Places<'_> {
-    fn new<'k>(
-        classes: &'k [Classes],
-        owners: &Owners,
-        leaves: &[Vec<Leaf>],
-        trees: &[SoughtTree],
-    ) -> Places<'k> {
-        let count = trees.len();
-        let mut places = Places {
-            classes,
-            is_index_tree: trees.iter().map(|tree| tree.entries.is_some()).collect(),
-            is_gone: trees.iter().map(|tree| tree.root.is_none()).collect(),
-            is_damaged: vec![false; count],
-            owned: vec![BTreeMap::new(); count],
-            owned_pages: vec![BTreeMap::new(); count],
-            gaps: vec![Vec::new(); count],
-            wide_gaps: vec![Vec::new(); count],
-            key_gaps: vec![Vec::new(); count],
-            taken: vec![BTreeMap::new(); count],
-        };
-        for lost in &owners.lost {
-            let gaps = if lost.is_wide { &mut places.wide_gaps } else { &mut places.gaps };
-            gaps[lost.tree].push(lost.gap);
-            if trees[lost.tree].is_index {
-                places.key_gaps[lost.tree].push(lost.keys.clone());
-            }
-            places.is_damaged[lost.tree] = true;
-            places.is_gone[lost.tree] |= trees[lost.tree].root == Some(lost.page);
-        }
-        places.gaps.iter_mut().for_each(|gaps| gaps.sort_unstable());
-        // A damaged page has as many of these gaps as it has children.
-        places.wide_gaps.iter_mut().for_each(|gaps| {
-            gaps.sort_unstable();
-            gaps.dedup();
-        });
-        for (tree, leaves) in leaves.iter().enumerate() {
-            places.is_damaged[tree] |= leaves.iter().any(|leaf| leaf.origin == Origin::Shape);
-            places.is_gone[tree] |= !leaves.is_empty();
-            places.is_gone[tree] &= leaves.iter().all(|leaf| leaf.origin == Origin::Shape);
-            places.owned[tree] = leaves.iter().filter_map(|leaf| leaf.rowids).collect();
-            places.owned_pages[tree] =
-                leaves.iter().filter_map(|leaf| Some((leaf.rowids?.0, leaf.page))).collect();
-        }
-        places
-    }
-
-    /// Returns the leaves of a tree whose rowids lie around others; a few more than [`AROUND_MAX`] at most.
-    fn around(&self, tree: usize, (first, last): (i64, i64)) -> Vec<u32> {
-        let before = self.owned[tree].range(..=last).rev().take(AROUND_MAX + 1);
-        let around = before.take_while(|(_, end)| **end >= first);
-        around.filter_map(|(start, _)| self.owned_pages[tree].get(start).copied()).collect()
-    }
-
-    /// Returns the gap of a tree that rowids fill, if any; a gap with both ends before others.
-    fn gap(&self, tree: usize, rowids: (i64, i64)) -> Option<Gap> {
-        let gaps = &self.gaps[tree];
-        let end = gaps.partition_point(|(low, _)| low.is_none_or(|low| low < rowids.0));
-        let filled = gaps[end.saturating_sub(GAPS_MAX)..end].iter().filter(|gap| fills(rowids, **gap));
-        filled.copied().max_by_key(|(low, high)| low.is_some() && high.is_some())
-    }
-
-    /// Returns the table of a group, if exactly one is possible: one that has a gap for the rows, or else one that has lost other pages. Tables
-    /// of which all columns are there come before others. A copy of a page that a tree has is no row of a table that has no gap for it.
-    fn table_for(
-        &self,
-        freelist_is_whole: bool,
-        (orphan, shapes, apart): (&OrphanGroup, &Shapes, &BTreeSet<usize>),
-        (is_index, is_copy): (bool, bool),
-    ) -> Option<(usize, Origin)> {
-        // Candidates by rank, the surest first: tables with a gap that ends with the last row; tables with a gap for the rows, or whose tree is
-        // gone; tables whose tree is gone and whose rows have fewer columns than the table; damaged tables; damaged tables whose rows have
-        // fewer columns.
-        let mut candidates: [Vec<(usize, Origin)>; 5] = Default::default();
-        // Rows that may be of a table, and may be entries of an index, are left out of neither: they are rows of no table.
-        let mut may_be_table = false;
-        for (tree, fitting) in shapes.fitting_short.iter().enumerate() {
-            // All rows but damaged ones must fit.
-            let is_most = |fitting: u64| shapes.rows > 0 && fitting * 10 >= shapes.rows * 9;
-            if !is_most(*fitting) || !is_index && overlaps(&self.taken[tree], orphan.rowids) {
-                continue;
-            }
-            // Pages of indexes look like rows of tables: the values tell, or nothing does if no row of the table is known.
-            let is_known = !self.classes[tree].is_empty();
-            let is_of_table = shapes.entries < shapes.rows || self.is_index_tree[tree];
-            if is_index && !(is_known || is_of_table) || self.classes[tree].lack_some_of(&shapes.classes) {
-                may_be_table = true;
-                continue;
-            }
-            let is_full = is_most(shapes.fitting[tree]);
-            let gap = if is_index { None } else { self.gap(tree, orphan.rowids) };
-            // A gap without an end is filled by rows of many tables.
-            let is_proved = gap.is_some_and(|(low, high)| low.is_some() && high.is_some()) && !is_copy;
-            let has_gap = match (&shapes.ends[tree], is_index) {
-                (_, false) => gap.is_some(),
-                (Some((first, last)), true) => {
-                    self.key_gaps[tree].iter().any(|gap| gap.has(first) && gap.has(last))
-                }
-                (None, true) => !self.gaps[tree].is_empty(),
-            };
-            let mut wide_gaps = self.wide_gaps[tree].iter();
-            let has_wide_gap = wide_gaps.any(|gap| fills(orphan.rowids, *gap))
-                && !overlaps(&self.owned[tree], orphan.rowids);
-            // The last rowid of a leaf is the key of its parent, unless the row was deleted.
-            let is_exact = gap.is_some_and(|(_, high)| high == Some(orphan.rowids.1)) && !is_copy;
-            let of_gap = if is_proved && freelist_is_whole { Origin::Gap } else { Origin::Shape };
-            let (rank, origin) = match () {
-                () if is_exact => (0, of_gap),
-                () if self.is_gone[tree] => (if is_full { 1 } else { 2 }, Origin::Shape),
-                () if is_proved => (1, of_gap),
-                () if has_gap => (1, Origin::Shape),
-                () if has_wide_gap && !is_copy => (1, Origin::Shape),
-                () if is_copy => continue,
-                () if self.is_damaged[tree]
-                    && (apart.contains(&tree) || !overlaps(&self.owned[tree], orphan.rowids)) =>
-                {
-                    (if is_full { 3 } else { 4 }, Origin::Shape)
-                }
-                () => continue,
-            };
-            candidates[rank].push((tree, origin));
-        }
-        let best = candidates.iter().find(|of_rank| !of_rank.is_empty())?;
-        let is_sure = |tree: usize| best.len() == 1 && !(may_be_table && self.is_index_tree[tree]);
-        best.first().copied().filter(|(tree, _)| is_sure(*tree))
-    }
-}
-
 /// Returns the least number of fields of a table's rows: columns that were added later take NULL, or have a default. Entries of indexes look
 /// like short rows of WITHOUT ROWID tables, of which only whole rows count.
 fn least_fields(table: &Table) -> usize {
@@ -1035,9 +858,4 @@ fn least_fields(table: &Table) -> usize {
     }
     let is_needed = |field: &Field| !field.takes.null && field.default == Constant::Null;
     table.fields.iter().rposition(is_needed).map_or(1, |at| at + 1)
-}
-
-/// Returns `true` if ranges, the last rowid by the first, have a rowid of another range.
-fn overlaps(ranges: &BTreeMap<i64, i64>, (first, last): (i64, i64)) -> bool {
-    ranges.range(..=last).next_back().is_some_and(|(_, end)| *end >= first)
 }

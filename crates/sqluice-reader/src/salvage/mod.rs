@@ -11,8 +11,8 @@
 //!
 //! Modules, from the bottom up: `log`: pages of a write-ahead log or a journal; `file`: the file as pages; `survey`: facts of all pages;
 //! `freelist`; `keys`: keys of WITHOUT ROWID tables; `owners`: pages of trees; `chains`: overflow pages; `shape`: rows that a table can have;
-//! `orphans`: leaves of no tree; `rows`: the rows of pages; `sought`: the trees to find, and their leaves; `witnesses`: entries of indexes
-//! whose rows are lost; `finding`: everything together; `schema`: the rows of `sqlite_schema`.
+//! `orphans`: leaves of no tree; `rows`: the rows of pages; `sought`: the trees to find, and their leaves; `places`: the tables that leaves of
+//! no tree may be of; `witnesses`: entries of indexes whose rows are lost; `finding`: everything together; `schema`: the rows of `sqlite_schema`.
 
 pub mod chains;
 pub mod file;
@@ -22,6 +22,7 @@ pub mod keys;
 pub mod log;
 pub mod orphans;
 pub mod owners;
+mod places;
 pub mod rows;
 pub mod schema;
 pub mod shape;

@@ -244,7 +244,7 @@ impl Owners {
                 continue;
             }
             let mut fit = fit(about.rowids, claim.gap);
-            // Of few rows, one with a damaged rowid may count as the one in order.
+            // If the rows are few, a row with a damaged rowid may count as the one that is in order.
             if fit == Fit::Apart && !is_interior && !about.is_whole {
                 file.read(claim.page, &mut page)?;
                 salvage.read(&page, claim.page, geometry, &mut types);
