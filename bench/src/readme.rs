@@ -72,17 +72,18 @@ impl Kept {
 /// Keeps the given records, and writes the blocks of all kept records.
 ///
 /// # Errors
-/// When a file can't be read or written, a block has no record or a record no block, and with `--check` when a block differs.
+/// When a file can't be read or written, a block has no record, a named record has no block, and with `--check` when a block differs.
 pub fn run(settings: &Settings) -> anyhow::Result<()> {
+    let page = here().join("README.md");
+    let before = std::fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
     for record in &settings.records {
         let (block, file) =
             record.split_once('=').with_context(|| format!("{record:?} is not BLOCK=FILE"))?;
+        ensure!(before.contains(&format!("{BEGIN}{block} -->\n")), "{} has no block {block}", page.display());
         Kept::read(Path::new(file))?;
         std::fs::create_dir_all(here().join("records")).context("cannot make bench/records")?;
         std::fs::copy(file, kept(block)).with_context(|| format!("cannot keep {file}"))?;
     }
-    let page = here().join("README.md");
-    let before = std::fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
     let after = written(&before, |block| Ok(Kept::read(&kept(block))?.block()))?;
     if settings.check {
         ensure!(after == before, "a block of {} differs from its record: run bench/readme", page.display());

@@ -30,6 +30,7 @@ use crate::house::{House, Start};
 use crate::lap::{Column, Lap, cores, memory, rows as row_counts, seconds};
 use crate::options::{Options, say};
 use crate::process::{Runner, Took};
+use crate::random::mixed;
 use crate::ratio::{self, Compared};
 use crate::rounds::{Way, rounds, table, way};
 use crate::{copy, count, grouped, size, warm, words};
@@ -120,7 +121,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
         ways.retain(|way| way.name != "dot-recover");
         let sqlite = &house.machine.facts.sqlite;
         say(&format!(
-            "left out: `.recover`, which the shell of SQLite {sqlite} has not (it lacks sqlite_dbpage)\n"
+            "left out: `.recover`, which saves no row of a sound database in the shell of SQLite {sqlite}\n"
         ))?;
     }
     let target = house.file("new.db");
@@ -176,15 +177,9 @@ fn damage(sound: &Path, damaged: &Path, count: u64) -> anyhow::Result<u64> {
     ensure!(count <= of_table / 2, "{count} of {of_table} pages can't be damaged: at most every second one");
     let mut file = OpenOptions::new().write(true).open(damaged)?;
     let mut left: u64 = leaves.iter().map(|(_, rows, _)| rows).sum();
-    let mut state = 1_u64;
     for number in 0..count {
         let (page, rows, bytes) = leaves[((2 * number + 1) * of_table / (2 * count)) as usize];
-        let random = (0..bytes).map(|_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state as u8
-        });
+        let random = (0..bytes).map(|at| mixed(number * bytes + at) as u8);
         // No page of a tree begins with this byte.
         let random: Vec<u8> = std::iter::once(0xff).chain(random.skip(1)).collect();
         file.seek(SeekFrom::Start((page - 1) * bytes))?;

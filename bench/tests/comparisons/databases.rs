@@ -20,7 +20,7 @@ fn a_shell_without_dot_recover_is_left_out_and_every_sound_row_is_saved() {
 }
 
 #[test]
-fn a_recovery_that_loses_rows_fails_the_run() {
+fn a_recovery_that_loses_rows_fails_the_benchmark() {
     // Beyond the damaged pages, the script zeros another page of the damaged file.
     let loses = r#"case "$1 $2" in "recover "*damaged.db) dd if=/dev/zero of="$2" bs=4096 seek=5 count=1 conv=notrunc 2> /dev/null;; esac
         exec "$SQLUICE" "$@""#;
