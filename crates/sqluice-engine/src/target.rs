@@ -60,7 +60,7 @@ pub(crate) struct TextFollowers {
     pub(crate) full_text: Vec<String>,
     /// The full-text tables that get no new rows, because no trigger that fires for an INSERT adds the rows to them.
     pub(crate) behind: Vec<String>,
-    /// Of the tables in `behind`, those to which only SQLite can add rows.
+    /// The tables in `behind` to which only SQLite can add rows.
     pub(crate) only_sqlite: Vec<String>,
     /// `true` if no triggers fire for an INSERT except those that add the rows to the tables in `full_text`.
     pub(crate) are_all: bool,

@@ -470,7 +470,7 @@ impl Salvage {
             let place = tails.partition_point(|&tail| rowids[tail] < rowids[at]);
             before[at] = if place > 0 { tails[place - 1] } else { usize::MAX };
             match tails.get_mut(place) {
-                // Of equal rowids, the first counts.
+                // The first of equal rowids counts.
                 Some(tail) if rowids[*tail] == rowids[at] => {}
                 Some(tail) => *tail = at,
                 None => tails.push(at),

@@ -120,17 +120,7 @@ impl Chunk {
     pub(super) fn place(&self, page: usize) -> Range<usize> {
         self.starts[page]..self.starts.get(page + 1).copied().unwrap_or(self.bytes.len())
     }
-}
 
-impl Part {
-    /// Returns the number of a page of the segment in the chunk.
-    pub(super) fn number(&self, page: u32) -> Option<usize> {
-        let number = self.pages.start + usize::try_from(page.checked_sub(self.first_page)?).ok()?;
-        Some(number).filter(|number| self.pages.contains(number))
-    }
-}
-
-impl Chunk {
     /// Returns terms between which the pages have about [`GROUP_BYTES`] bytes.
     fn cuts(&self) -> std::result::Result<Vec<&[u8]>, Damage> {
         let mut terms: Vec<&[u8]> = Vec::new();
@@ -144,6 +134,14 @@ impl Chunk {
         let mut cuts: Vec<&[u8]> = terms.into_iter().skip(step).step_by(step).collect();
         cuts.dedup();
         Ok(cuts)
+    }
+}
+
+impl Part {
+    /// Returns the number of a page of the segment in the chunk.
+    pub(super) fn number(&self, page: u32) -> Option<usize> {
+        let number = self.pages.start + usize::try_from(page.checked_sub(self.first_page)?).ok()?;
+        Some(number).filter(|number| self.pages.contains(number))
     }
 }
 

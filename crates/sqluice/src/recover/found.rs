@@ -172,7 +172,7 @@ impl Found {
             plan.remarks.push(match recover.schema {
                 Some(_) => "rows of the schema are lost: the given schema was used".to_owned(),
                 None => "rows of the schema are lost: tables, indexes, views and triggers may be missing. Rows of missing \
-                         tables are in lost_and_found; if the schema is given, they are in their tables"
+                         tables are in lost_and_found; with a given schema, rows that fit only one table are in it"
                     .to_owned(),
             });
         }
