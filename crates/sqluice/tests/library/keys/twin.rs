@@ -81,7 +81,7 @@ fn assert_same_fault(case: &KeyCase, error: &Error, refused: &rusqlite::Error) {
         // Rows must be in the order of their rowids: each is compared only with the one before it.
         let name = |alias: usize| format!("{} = ", table.column_name(alias));
         table.alias().is_some_and(|alias| error.message().contains(&name(alias)))
-            && error.message().ends_with(" twice")
+            && error.message().ends_with(" is in two rows")
     };
     if case.tables.iter().any(names_rowid) {
         return;
