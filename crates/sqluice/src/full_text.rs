@@ -1,9 +1,9 @@
 //! Full-text tables of a schema: those that take rows of their own, and those over other tables.
 //!
-//! | text | rows of a load | rows of a look-alike |
+//! | text | rows of a load | rows of a generated database (`generate --like`) |
 //! |---|---|---|
 //! | stored in the table | given | generated as those of any table |
-//! | in another table or view | none: the index is made after that table | none: the same |
+//! | in another table or view | none: the index is made after that table | none: the index is made after that table |
 //! | not kept | given (FTS5), for the index | none: a profile has no text to follow; a schema may describe them |
 //!
 //! A full-text table that takes rows is a table of [`Schema::tables`] here, so that its rows are described, counted, generated and loaded
@@ -96,7 +96,7 @@ pub(crate) fn add_tables(schema: &mut Schema, has: impl Fn(&str) -> bool) {
 /// Replaces the virtual tables in `schema.tables` by the full-text tables for which rows can be generated and that `has` selects.
 pub(crate) fn add_generated(schema: &mut Schema, has: impl Fn(&str) -> bool) {
     let takes_rows = |content, sql: &str| match content {
-        // Older modules need rowids, which are not generated.
+        // FTS3 and FTS4 need rowids, which are not generated.
         Content::Missing => VirtualTableSql::of(sql).module.eq_ignore_ascii_case("fts5"),
         _ => content == Content::Own,
     };
@@ -171,7 +171,7 @@ impl OverOthers {
                     }
                 }
             }
-            // SQLite makes the index of any older module.
+            // SQLite itself makes the index of an FTS3 or FTS4 table, so these tables need no note.
             let is_fts5 = VirtualTableSql::of(sql).module.eq_ignore_ascii_case("fts5");
             if let (true, Ok(Err(why))) = (is_fts5, Declaration::of(&connection, name)) {
                 all.by_sqlite.push((name.to_owned(), why));

@@ -1,4 +1,4 @@
-//! A source of rows from files: workers read the files as they encode the rows.
+//! Reads the files of a folder as rows of an archive. The threads that encode the rows into pages also read the files.
 //!
 //! ```text
 //!  list   | a  b  c ...  | ...          | one large file | ...       a part has entries of about 4 MiB, or one larger file
@@ -62,7 +62,7 @@ struct FilesPart {
     bytes: u64,
 }
 
-/// The buffers of a worker, which are reused for other parts.
+/// The buffers for one part, which are reused for later parts.
 #[derive(Default)]
 struct Buffers {
     contents: Vec<u8>,

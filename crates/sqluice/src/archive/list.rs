@@ -62,7 +62,7 @@ pub fn list(
 /// written.
 ///
 /// # Errors
-/// If the file does not exist, is damaged, or can't be written.
+/// If the database can't be read, `name` is not a file of the archive, the file is damaged, or `to` can't be written.
 pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut dyn Write) -> Result<u64> {
     let (archive, connections) = Archive::open(database, layout, 1)?;
     let mut bytes = 0;

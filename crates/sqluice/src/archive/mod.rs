@@ -17,8 +17,8 @@
 //! names, so the entries of the PRIMARY KEY's index are in order, and the same folder makes the same database. Each hard link is a file of
 //! its own. Times are whole seconds.
 //!
-//! * [`Pack`] walks the folder (`walk`), and its workers read the files (`files`) like a CSV file: the same code encodes the rows into
-//!   pages.
+//! * [`Pack`] walks the folder (`walk`), and reads the files on several threads (`files`). The code that writes rows of a CSV file as pages
+//!   writes these rows, too.
 //! * [`Unpack`] reads ranges of rowids, with a connection for each thread (`rows`), and creates the files (`restore`): names are checked
 //!   first (`name`), and symbolic links are never followed.
 

@@ -154,7 +154,8 @@ impl Unpack {
     /// Unpacks the archive. Reports progress to `context`, and stops if `context` is canceled. Refused rows are in the report.
     ///
     /// # Errors
-    /// If the database can't be read, or the disk is full. Files restored before the error stay.
+    /// If the database has no archive or can't be read, the folder can't be created, or the disk is full or fails. Files restored before
+    /// the error stay.
     pub fn run_with(&self, context: &Context<'_>) -> Result<UnpackReport> {
         context.cancel.check()?;
         let started = Instant::now();

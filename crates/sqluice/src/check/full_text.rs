@@ -1,4 +1,4 @@
-//! The full-text tables of a database (FTS5), compared with their text.
+//! Compares the indexes of full-text tables (FTS5) with the text of their rows.
 
 use rusqlite::Connection;
 use sqluice_core::error::Result;

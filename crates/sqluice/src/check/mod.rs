@@ -7,7 +7,7 @@
 //! Invariant: a check changes no byte of the database, its WAL or its journal. A hot journal is an error.
 //!
 //! ```text
-//!  SQLite: read transaction, schema ──> parts of B-trees ──> workers (one per core) ──> results in order ──> report
+//!  SQLite: read transaction, schema ──> parts of B-trees ──> threads (one per core) ──> results in order ──> report
 //!                                   └──> integrity_check, if requested ──────────────────────────────────────────┘
 //! ```
 //!
@@ -139,7 +139,8 @@ impl Check {
     /// Checks the database. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// If the file can't be read, or another process uses it in a way that prevents reading. Faults of the database are in the result.
+    /// If `threads` is 0, the file can't be read, or another process uses it in a way that prevents reading. Faults of the database are in
+    /// the result.
     pub fn run_with(&self, context: &Context<'_>) -> Result<Checked> {
         let started = Instant::now();
         let target = &self.target;
@@ -262,7 +263,7 @@ impl Check {
                 if part >= parts.len() {
                     return Ok((done, pages.checksum));
                 }
-                // After the first error, no worker begins another part.
+                // After the first error, no thread begins another part.
                 done.push(
                     parts
                         .run(part, &mut pages)

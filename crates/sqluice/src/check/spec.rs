@@ -123,8 +123,9 @@ impl Defaults {
             Affinity::Integer => "INTEGER",
             Affinity::Real => "REAL",
         };
-        // The value is read from an existing row: TEXT DEFAULT 1e300 is '1e300' in an older row, and '1.0e+300' in a new row. The catalogue
-        // leaves out the parentheses around an expression. A literal must not have parentheses, as "x" without them is text.
+        // The value is read from a row that is older than the column: TEXT DEFAULT 1e300 is '1e300' there, and '1.0e+300' in a new row.
+        // `pragma_table_xinfo` gives an expression without its parentheses, so they are added if SQLite does not take the text as it is.
+        // They are not added first, because DEFAULT "x" is the text x, and ("x") is a column.
         let create = |default: &str| {
             let before = "DROP TABLE IF EXISTS d; CREATE TABLE d (x); INSERT INTO d VALUES (1)";
             let sql = format!("{before}; ALTER TABLE d ADD COLUMN c {affinity} DEFAULT {default}");

@@ -184,7 +184,7 @@ impl Copy {
     fn plan(&self, context: &Context<'_>) -> Result<CopyPlan> {
         let settled = Settled::new(self)?;
         settled.copy.refuse_target(&settled.wanted)?;
-        // Must be called before the source is read: it opens and closes the source's file, which would drop the locks of this process.
+        // This call comes before the source is read. It opens and closes the source's file, which would drop the locks of this process.
         let replacement = settled.copy.replacement(&settled.wanted)?;
         let opened = Copy::open(settled, None, context)?.masked(context)?;
         let copy = &opened.settled.copy;
@@ -222,8 +222,8 @@ impl Copy {
     /// Copies. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// If the source can't be read or is damaged, left-out objects break copied objects, or the target exists or can't be written. The
-    /// target is then unchanged, or absent.
+    /// If the source can't be read or is damaged, a condition or a mask can't be applied, left-out objects or rows break copied ones, or
+    /// the target exists or can't be written. The target is then unchanged, or absent.
     pub fn run_with(&self, context: &Context<'_>) -> Result<CopyReport> {
         if remote::is_unconnected(Some(&self.target), &self.write) {
             return self.clone().connect(context)?.run_with(context);
@@ -374,8 +374,8 @@ impl Copy {
         Ok(Opened { settled, snapshot, schema, objects, selection, conditions, subset, masked })
     }
 
-    /// Refuses a target that exists and may not be replaced. Must be called before the source is read, as closing the source's file would
-    /// drop its locks.
+    /// Refuses options that contradict each other, and a target that exists and may not be replaced. Must be called before the source is
+    /// read, as closing the source's file would drop its locks.
     fn refuse_target(&self, wanted: &Wanted) -> Result<()> {
         self.refuse_masked()?;
         self.refuse_without_rows()?;
@@ -448,8 +448,8 @@ impl Copy {
         }
     }
 
-    /// Refuses a purpose that this build does not have, and an existing file at the path of the file that the purpose writes beside the
-    /// copy.
+    /// Refuses a purpose that this build does not have, a purpose with several files if the target is a URL, and an existing file at the
+    /// path of the file that the purpose writes beside the copy.
     fn refuse_beside(&self) -> Result<()> {
         match self.purpose {
             Some(purpose @ (Purpose::D1 | Purpose::Datasette)) if self.write.destination.is_some() => {

@@ -90,7 +90,7 @@ const OF_NUMBERS: [(&str, OfNumbers); 5] = [
     ("log", |base, number| number.ln() / base.ln()),
 ];
 
-/// A limit for memory: the results of one batch of each worker, all workers together, may take the run's memory divided by this number.
+/// The divisor of the run's memory that gives a limit: the results of one batch on each thread, all threads together, may take this share.
 const RESULTS_SHARE: u64 = 8;
 
 /// The minimum limit for the results of a batch, in bytes, whatever the memory is.
@@ -98,7 +98,7 @@ const RESULTS_BYTES_MIN: u64 = 1 << 20;
 
 impl Functions {
     /// Returns the settings for the connections of one run. All have its start time as `'now'`. A text or blob that a function returns is
-    /// at most as large as a worker's share of 1/8 of the run's memory, or 1 MiB if that is more.
+    /// at most as large as a thread's share of 1/8 of the run's memory, or 1 MiB if that is more.
     ///
     /// # Errors
     /// If SQLite can't tell the time.

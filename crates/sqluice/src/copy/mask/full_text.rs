@@ -1,10 +1,10 @@
-//! Full-text tables, which are rebuilt in a masked copy: their index of the text is never copied.
+//! Full-text tables that a copy rebuilds because their text is masked or rows of it are left out. Their index of the text is not copied.
 //!
 //! | content | rows |
 //! |---|---|
 //! | stored in the table | the rows of the source, with their new values |
 //! | another table or view | `rebuild`, from the copy |
-//! | none | refused: the text for new words is missing |
+//! | none | refused: the index can't be rebuilt without the text |
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -43,7 +43,7 @@ impl FullText {
     /// Returns the full-text tables among the copied objects.
     ///
     /// # Errors
-    /// If a table does not store its text.
+    /// If a table does not store its text, or a mask names a virtual table that is not a full-text table.
     pub(in crate::copy) fn all(objects: &[&StoredObject], masks: &Masks) -> Result<Vec<FullText>> {
         let mut all = Vec::new();
         for object in objects.iter().filter(|object| object.kind == "table" && object.tree.is_none()) {
@@ -181,7 +181,7 @@ impl FullText {
         if own_content.is_some() { fill() } else { Ok(()) }
     }
 
-    /// Gives the new table the settings of the old one.
+    /// Copies the configuration of an FTS5 table (its `_config` table) to the new table, except the version of the format.
     fn configure(&self, from: &Connection, to: &Connection) -> rusqlite::Result<()> {
         let config =
             format!("SELECT k, v FROM {} WHERE k <> 'version'", quoted(&format!("{}_config", self.name)));

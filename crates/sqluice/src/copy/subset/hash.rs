@@ -1,7 +1,8 @@
 //! The hash of a row's key, which decides if the row is in a sample.
 //!
-//! The hash depends on the seed, and on the storage class and the bytes of each value of the key. So equal keys of two tables are in the
-//! same samples. Two lanes of SplitMix64 make 128 bits: different keys do not get equal hashes in practice.
+//! The hash depends on the seed, and on the storage class and the bytes of each value of the key. So samples of one percentage from two
+//! tables agree on the keys that both tables have. Two lanes of SplitMix64 make 128 bits: different keys do not get equal hashes in
+//! practice.
 
 use sqluice_core::batch::Value;
 use sqluice_core::splitmix::{STEP, mix};

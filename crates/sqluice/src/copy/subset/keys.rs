@@ -214,7 +214,7 @@ pub(in crate::copy) struct Lookup {
     /// The name of the table of keys.
     keys: String,
     key: RowKey,
-    /// The connections that no worker uses at present.
+    /// The connections that no thread uses at present.
     idle: Mutex<Vec<Connection>>,
 }
 

@@ -48,7 +48,7 @@ impl<'a> Orphaned<'a> {
         Ok(Orphaned { opened, context, links: Links::new(opened)?, references: Vec::new() })
     }
 
-    /// Finds the rows that refer to left-out rows. With `sample_children`, adds their keys to `file` and their numbers to `tables`.
+    /// Finds the rows that refer to left-out rows. With `sample_children`, adds their keys to `file` and their counts to `tables`.
     ///
     /// # Errors
     /// If kept rows refer to left-out rows, and the options neither keep nor leave out such rows.

@@ -58,7 +58,7 @@ struct Verdict {
     keyed: [Option<&'static str>; KEYED_MAX],
 }
 
-/// A cache: for each key seen so far, the kind of personal data that it suggests.
+/// A cache of the kinds of personal data that keys suggest, for the first [`KNOWN_KEYS_MAX`] keys.
 #[derive(Debug, Default)]
 pub(super) struct Keys(HashMap<String, Option<&'static str>>);
 
