@@ -536,7 +536,8 @@ impl PreparedGenerate {
     /// Generates the rows. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// If the database can't be written. The database is then absent, or unchanged.
+    /// If two rows have the same unique key, a value can't be stored, or the database can't be written. The database is then absent, or
+    /// unchanged.
     pub fn run(self, context: &Context<'_>) -> Result<Report> {
         let mut prepared = self;
         attempts::run(

@@ -232,17 +232,19 @@
 //!
 //! # Features
 //!
-//! All but `cloud`, `mysql` and `postgres` are on by default. Without any of them, [`write::write_tables`], [`generate`], [`index`] and [`check`] remain.
+//! All but `cloud`, `mysql` and `postgres` are on by default. Without any of them, [`write::write_tables`], [`generate`], [`profile`],
+//! [`index`], [`check`], [`mod@copy`], [`merge`] and [`recover`] remain.
 //!
 //! - `load`: the module [`load`], which loads CSV and JSON files, and [`write::Write`]
 //! - `arrow`: sources of Arrow IPC files, streams and record batches; includes `load`
 //! - `parquet`: loads Parquet and Arrow files; includes `arrow`
 //! - `avro`: loads Avro files; includes `parquet`
 //! - `archives`: loads the files in ZIP and tar archives; includes `load`
-//! - `expressions`: the functions `sha256`, `regexp`, `regexp_replace` and `regexp_extract` in expressions of a load; includes `load`
+//! - `expressions`: the functions `sha256`, `regexp`, `regexp_replace` and `regexp_extract` in expressions of loads and conditions of
+//!   copies; includes `load`
 //! - `spreadsheets`: loads sheets of workbooks: XLSX, XLSB, ODS and XLS; includes `load`
 //! - `bzip2-xz`: loads files that are compressed with bzip2 or xz; gzip and zstd need no feature
-//! - `dialects`: loads dumps of MySQL and PostgreSQL
+//! - `dialects`: loads dumps of MySQL and PostgreSQL; includes `load`
 //! - `postgres`, `mysql`: load databases of servers; include `dialects`. Off by default
 //! - `serde`: structs as rows, by [`write::write_rows`]; includes `load`
 //! - `tpch`: the module [`tpch`], the database of the TPC-H benchmark
@@ -264,20 +266,22 @@
 //! wal_checkpoint(TRUNCATE)`) first. To include the virtual table, set `LIBSQLITE3_FLAGS="-DSQLITE_ENABLE_DBPAGE_VTAB"` in the environment
 //! of the build, or in `[env]` of a `.cargo/config.toml`.
 //!
-//! With `-DSQLITE_DEFAULT_MEMSTATUS=0` in the same variable, workers that evaluate expressions with texts do not wait for each other: otherwise
-//! SQLite counts each allocation under a mutex of the process. An index on `lower(name)` then takes half of the time on two cores.
+//! With `-DSQLITE_DEFAULT_MEMSTATUS=0` in the same variable, threads that evaluate expressions with texts do not wait for each other:
+//! otherwise SQLite counts each allocation under a mutex of the process. An index on `lower(name)` then takes half of the time on two
+//! cores.
 //!
 //! # Modules
 //!
 //! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
-//! * [`remote`]: URLs in the place of paths; `full_text`: full-text tables in look-alikes; `personal`: detection of personal columns;
-//!   `expressions`: SQL expressions over one row; `references`: detection of undeclared references; `schema_text`: literals and comments in statements; `inserts`: rows as INSERT
-//!   statements
+//! * [`remote`]: URLs in the place of paths; `full_text`: full-text tables of loads and generated databases; `personal`: detection of
+//!   personal columns; `expressions`: SQL expressions over one row; `references`: detection of undeclared references; `schema_text`:
+//!   literals and comments in statements; `inserts`: rows as INSERT statements
 //! * [`load`]: loads files into a database; [`write`](mod@write): writes rows of the caller
 //! * [`generate`], [`tpch`]: test data
 //! * [`profile`]: describes the data of a database as a schema for the generator
-//! * [`index`]: creates indexes and full-text indexes in an existing database; [`tokenizers`]: more tokenizers for these; [`check`]: verifies a database
+//! * [`index`]: creates indexes and full-text indexes in an existing database; [`tokenizers`]: tokenizers of the program for full-text
+//!   indexes; [`check`]: verifies a database
 //! * [`copy`]: copies a database, or some of its tables, to a new file without free pages
 //! * [`merge`]: merges several databases into one
 //! * [`recover`]: saves what is left of a damaged database

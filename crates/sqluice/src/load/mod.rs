@@ -118,8 +118,8 @@ impl Load {
     /// to the progress of `context`, as rows of the phase `sample`.
     ///
     /// # Errors
-    /// If the target has a file or a table that the load may not change or replace, the database does not fit the disk, a file can't be
-    /// read, or a file does not fit the schema.
+    /// If settings contradict each other, the target has a file or a table that the load may not change or replace, the database does not
+    /// fit the disk, a file can't be read, or a file does not fit the schema.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedLoad> {
         let started = Instant::now();
         // The request is checked before anything is read from a pipe, as a pipe can't be read again.

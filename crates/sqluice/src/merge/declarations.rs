@@ -28,7 +28,7 @@ pub(super) struct Joined {
     pub(super) notes: Vec<String>,
 }
 
-/// A column as declared in the statement, and as in SQLite's catalogue.
+/// A column as its CREATE TABLE statement declares it, and as SQLite's PRAGMAs describe it.
 type BothColumns<'s> = (DeclaredColumn<'s>, &'s Column);
 
 /// The declaration of a table in one source.

@@ -15,7 +15,7 @@
 //! Rows that INSERT statements give as literals are encoded as pages, whatever other statements are between them. Once another statement
 //! reads or changes a table, the later rows of this table are no longer encoded: SQLite inserts them, in the order of the dump.
 //!
-//! Invariant: the resulting database has the content that it would have if SQLite ran the dump.
+//! Invariant: a dump of SQLite of which all tables are loaded makes the content that it would make if SQLite ran it.
 
 mod declared;
 mod guard;
@@ -64,8 +64,8 @@ use last::Last;
 use statement::{first_words, text_of};
 use walk::{Walk, Walked};
 
-/// A limit for memory: a single statement may have the load's memory divided by this number, as it exists as text, as tokens and in SQLite
-/// at the same time.
+/// The divisor of the load's memory that gives the limit for a single statement, which exists as text, as tokens and in SQLite at the same
+/// time.
 const STATEMENT_SHARE: u64 = 8;
 
 /// The number of bytes, from the start of a dump, that are searched for the name of the program that wrote it.

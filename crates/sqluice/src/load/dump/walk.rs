@@ -386,7 +386,7 @@ impl<'d> Walk<'d> {
                 self.notes.push(format!("the database is UTF-8, and the dump asks for {value}").into());
             }
             "ENCODING" => {}
-            // As SQLite does, ignores a page size once the database has pages, and a size that is not allowed.
+            // SQLite ignores a page size once the database has pages, and a size that is not allowed. So does this code.
             "PAGE_SIZE" if self.tables.is_empty() && self.last.is_empty() => {
                 let size = value.trim_matches('\'').parse().ok().and_then(PageSize::new);
                 self.page_size = size.or(self.page_size);
@@ -653,7 +653,8 @@ impl<'d> Walk<'d> {
         }
     }
 
-    /// Returns the beginning of the first of some INSERT statements, with no values. SQLite prepares it in place of the statements.
+    /// Returns the first of some INSERT statements, with NULLs or DEFAULT VALUES in place of its values. SQLite prepares this text in place
+    /// of the statements.
     fn first_statement(&self, range: Range<u64>) -> Result<String> {
         const BYTES_MAX: u64 = 1 << 16;
         let text = self.file.text(range.start..range.end.min(range.start + BYTES_MAX))?;

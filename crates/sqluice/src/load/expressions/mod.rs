@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  file        id, email, age                 columns as the table would have them without expressions
-//!   │          --where "age >= 18"            SQLite evaluates it for each record, on the worker that decodes the record
+//!   │          --where "age >= 18"            SQLite evaluates it for each record, on the thread that decodes the record
 //!   │          --set "email=lower(email)"     one after another, each sees those before
 //!   │          --exclude-columns age
 //!   v          --rename id=person_id

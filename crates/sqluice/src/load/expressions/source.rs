@@ -4,7 +4,7 @@
 //!  Part::decode ──> batch | columns of the table | columns that expressions use |
 //!                     │                              │ converted by their types
 //!                     │                              v
-//!                     │        layer 0 ──> results ──> layer 1 ──> ...     SQLite, in a connection of the worker
+//!                     │        layer 0 ──> results ──> layer 1 ──> ...     SQLite, in a connection of the thread
 //!                     v              v
 //!                   batch | columns of the table |  ──> sink, with the rows that the filter keeps
 //! ```
@@ -30,7 +30,7 @@ use sqluice_core::source::{BadRow, BadText, Part, Refused, RefusedRow, Sink, Sou
 use super::checked::{Checked, Expression, Origin};
 use crate::expressions::row::words;
 
-/// The expressions of a table with the types of the columns that they use, shared by all workers.
+/// The expressions of a table with the types of the columns that they use, shared by all threads.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) checked: Arc<Checked>,
@@ -39,13 +39,13 @@ pub(crate) struct Program {
     /// The positions of the filter's columns among the used inputs, if the filter is NULL only for rows in which one of these columns is
     /// NULL; otherwise `None`.
     nulls_of_filter: Option<Vec<usize>>,
-    /// The connections that no worker uses.
+    /// The prepared expressions that no thread uses at present.
     idle: Mutex<Vec<Machine>>,
     /// The number of rows that the filter has left out, and the number of these rows for which the filter was NULL.
     filtered: [AtomicU64; 2],
 }
 
-/// The prepared expressions of a worker.
+/// The prepared expressions of a thread.
 #[derive(Debug)]
 struct Machine(Vec<LayerMachine>);
 

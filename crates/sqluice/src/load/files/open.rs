@@ -21,7 +21,7 @@ use crate::load::request::options::NameFrom;
 use crate::load::request::{Request, key_specs};
 use crate::remote;
 
-/// A limit for memory: a record may have the memory budget divided by this number, as it exists as read, unescaped and encoded.
+/// The divisor of the memory that gives the limit for a single record, which exists as read, unescaped and encoded at the same time.
 const RECORD_SHARE: u64 = 8;
 
 /// The result of opening a file.

@@ -15,7 +15,7 @@ use super::choice::{HIDDEN, hidden_part, why_not};
 use super::input::LoadInput;
 use crate::load::request::Request;
 
-/// A limit for memory: the list of members may take the memory divided by this number.
+/// The divisor of the load's memory that gives the limit for the list of members.
 const LIST_SHARE: u64 = 4;
 
 /// Opens an archive, and lists its members.
