@@ -26,7 +26,7 @@ impl Inserts {
     /// Prepares the rows of a table for which `filter` is true. `schema` is the schema that has the table.
     ///
     /// # Errors
-    /// When SQLite does not accept the filter.
+    /// If the table can't be read, or SQLite does not accept the filter.
     pub(crate) fn of_table(
         snapshot: &Arc<Snapshot>,
         schema: &Schema,

@@ -195,10 +195,10 @@ impl Read {
     }
 
     /// Returns the committed state of the database and the types of the columns, as text for [`Read::basis`]. Reads with this basis fail
-    /// after a commit to the database. All of them give a column the same type, even if its declaration leaves the type open.
+    /// after a commit to the database, and give a column the same type even if its declaration leaves the type open.
     ///
     /// # Errors
-    /// As [`Read::check`].
+    /// As [`Read::check`], or if the values that determine the types of columns can't be read.
     pub fn find_basis(&self, context: &Context<'_>) -> Result<String> {
         let context = context.child();
         let (rows, snapshot, types) = self.rows(&context)?;
@@ -222,7 +222,7 @@ impl Read {
     /// batches.
     ///
     /// # Errors
-    /// As [`Read::check`].
+    /// As [`Read::check`], or if the values that determine the types of columns can't be read.
     pub fn open(&self, context: &Context<'_>) -> Result<RecordBatches> {
         let context = context.child();
         let (rows, _, types) = self.rows(&context)?;

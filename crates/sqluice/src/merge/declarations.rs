@@ -304,7 +304,7 @@ fn refuse_missing_values<'d>(
     }
 }
 
-/// Adds an error to `refused` for each index of the result that no source has, because a key has an added column.
+/// Adds an error to `refused` if the result has an automatic index that no source has, because a key has an added column.
 fn refuse_new_keys(sql: &str, sources: &[Source], object: &Shared, refused: &mut Vec<String>) -> Result<()> {
     let schema = Schema::parse(format!("{sql};"), &sources[0].schema.file)?;
     let Some(table) = schema.table(&object.name) else { return Ok(()) };

@@ -233,7 +233,7 @@ fn refuse_other_statement(sources: &[Source], object: &Shared) -> Result<()> {
 /// Returns `true` if a table is a shadow table of a virtual table in one source.
 ///
 /// # Errors
-/// If several sources have the table.
+/// If a source has it as a shadow table, and several sources have a table of this name.
 fn is_shadow(sources: &[Source], object: &Shared) -> Result<bool> {
     let lower = object.name.to_ascii_lowercase();
     let mut shadows = object.members.iter().filter(|(source, _)| sources[*source].shadows.contains(&lower));

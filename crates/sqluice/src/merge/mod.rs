@@ -95,7 +95,7 @@ impl Merge {
     fn plan(&self, context: &Context<'_>) -> Result<MergePlan> {
         let wanted = self.wanted();
         self.refuse(&wanted)?;
-        // Must be called before the target is read: it opens and closes the target's file, which would drop the locks of this process.
+        // This call comes before the target is read. It opens and closes the target's file, which would drop the locks of this process.
         let replacement = self.replacement(&wanted)?;
         let sources = sources::open(self, &wanted.target, None, context)?;
         let shared = sources::shared(&sources)?;

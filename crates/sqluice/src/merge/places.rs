@@ -23,8 +23,9 @@ use crate::copy::AutoVacuum;
 
 impl Merge {
     /// Returns the places of a table's rows in `file`, given the number of pages of each source ([`Place::count`]). Creates `file`, a new
-    /// file in the file system of the target, which becomes the target. Returns `None` without a file if this kind of merge is impossible:
-    /// if rowids of sources overlap, only one source has rows, rows may be left out, or the file system has no locks.
+    /// file in the file system of the target, which becomes the target. Returns `None` without a file if this kind of merge is impossible,
+    /// for example because rowids of sources overlap, only one source has rows, rows may be left out, page sizes differ, or the file system
+    /// has no locks.
     ///
     /// # Errors
     /// As [`Merge::prepare`], or if the file can't be created.

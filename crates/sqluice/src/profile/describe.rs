@@ -1,7 +1,7 @@
 //! Chooses, for each column, an expression by which the generator makes similar values.
 //!
 //! ```text
-//!  keys and references ──> row(), keys(...), ref(..., rows(...)), within(...)        keys.rs
+//!  keys and references ──> row(), keys(...), ref(..., rows(...)), within(...)        `keys`
 //!  common values ────────> shares('open': 12, 'paid': 88)                 if they may be shown
 //!  all others, by kind ──> quantiles, patterns, lengths, pools of as many different values
 //!  NULLs ────────────────> nulls(0.1, ...)

@@ -34,7 +34,7 @@ pub struct ServerOptions {
 
 impl std::fmt::Debug for ServerOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The password is a secret.
+        // The password is left out, because it is a secret.
         f.debug_struct("ServerOptions")
             .field("schema_name", &self.schema_name)
             .field("filters", &self.filters)

@@ -1,7 +1,7 @@
 //! Writes structs from an iterator to a table: any type that `serde` can serialize.
 //!
 //! ```text
-//!  iterator ──> source ──────────────> workers (one per core) ───────────────> pages
+//!  iterator ──> source ──────────────> threads (one per core) ───────────────> pages
 //!  structs      4,096 at a time,       struct -> columns -> Batch
 //!               under a lock           the first rows name the columns and their types
 //! ```

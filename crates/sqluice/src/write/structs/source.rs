@@ -217,7 +217,7 @@ impl Target {
     }
 }
 
-/// A source of structs, which workers convert.
+/// A source of structs. The threads that encode the rows also convert the structs.
 pub(super) struct StructSource<I> {
     target: Arc<Target>,
     part_rows: usize,
