@@ -135,7 +135,7 @@ impl Column {
         let _ = self.push(value, text, false);
     }
 
-    /// Returns the values as an Arrow array, and leaves an empty column.
+    /// Returns the values as an Arrow array. The column must not be used afterwards.
     pub(crate) fn finish(&mut self) -> ArrayRef {
         match self {
             Column::Nulls(count) => Arc::new(Int64Array::new_null(*count)),

@@ -33,7 +33,7 @@ const CODES: [InfoCode; 7] = [
 /// The version of the Arrow crates. A test compares it with `Cargo.lock`.
 const ARROW_VERSION: &str = "60.1.0";
 
-/// Returns the values of the requested codes, or of all codes if `codes` is `None`.
+/// Returns the values of the requested codes. If `codes` is `None`, returns those that Arrow's own SQLite driver returns.
 pub(crate) fn info(codes: Option<&HashSet<InfoCode>>) -> Result<RecordBatch> {
     let (mut names, mut kinds, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
     let (mut texts, mut truths, mut ints) = (Vec::new(), Vec::new(), Vec::new());

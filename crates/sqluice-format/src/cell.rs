@@ -58,7 +58,7 @@ pub const fn overflow_page_payload(geometry: Geometry) -> usize {
     geometry.usable_bytes() - PAGE_NUMBER_BYTES
 }
 
-/// Returns the size of the largest payload that an index page stores without overflow pages: `(usable - 12) * 64 / 255 - 23`, just over a
+/// Returns the size of the largest payload that an index page stores without overflow pages: `(usable - 12) * 64 / 255 - 23`, about a
 /// quarter of the usable bytes. Three cells always fit on a page; four fit except at the largest page sizes.
 #[inline]
 pub const fn index_local_max(geometry: Geometry) -> usize {

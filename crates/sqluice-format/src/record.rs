@@ -75,7 +75,7 @@ pub enum RecordError {
 /// Decodes a whole record.
 ///
 /// # Errors
-/// When the bytes are not a record that SQLite would write: every byte must be accounted for.
+/// When the bytes are not a record. The header and the values must take exactly all of the bytes.
 pub fn decode(record: &[u8]) -> Result<Vec<Value<'_>>, RecordError> {
     let (header_size, mut at) = varint::read(record).ok_or(RecordError::Header)?;
     let header =

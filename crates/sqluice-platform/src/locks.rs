@@ -1,4 +1,4 @@
-//! File locks that last as long as their process.
+//! File locks, which end with their process at the latest.
 
 use std::fs::File;
 use std::io;
@@ -23,8 +23,8 @@ pub fn try_lock_shared(file: &File) -> io::Result<Lock> {
     system::locks::try_lock_shared(file)
 }
 
-/// Tries to lock a database against all connections of SQLite in other processes: none can begin to read it. The lock ends when this
-/// process closes any descriptor of the file.
+/// Tries to lock a database against all connections of SQLite in other processes: none can begin to read it. On Unix, the lock ends when
+/// this process closes any descriptor of the file. On Windows, it ends when `file` is closed.
 ///
 /// # Errors
 /// When the file system does not support locks.

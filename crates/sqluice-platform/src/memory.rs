@@ -5,8 +5,9 @@ use std::io;
 
 use crate::system;
 
-/// Returns how much memory the process can still get, in bytes: the memory that the machine can provide without swapping, or the memory
-/// that the limit of the process leaves, whichever is less. Returns 0 if the number is unknown.
+/// Returns how much memory the process can get, in bytes: the memory that the machine can provide without swapping or, on Linux, the limit
+/// of the control group if this is less. Memory that the group already uses is not subtracted from its limit. Returns 0 if the number is
+/// unknown.
 pub fn available_bytes() -> u64 {
     system::memory::available_bytes()
 }

@@ -1,4 +1,4 @@
-//! Reads and writes at an offset of a file, by several threads at the same time.
+//! Reads and writes at an offset of a file, by several threads at the same time, and single reads from the file's cursor on.
 //!
 //! On Windows, each call also moves the file's cursor, so a file that is read at offsets must not be read sequentially as well.
 
@@ -17,7 +17,8 @@ pub fn write_slices_at(file: &File, slices: &[IoSlice<'_>], offset: u64) -> io::
     system::positioned::write_slices_at(file, slices, offset)
 }
 
-/// Appends the result of a single read to `to`, at most its spare capacity. Returns the number of bytes read: 0 at the end of the file.
+/// Reads once from the file's cursor on, and appends the bytes to `to`, at most its spare capacity. Returns the number of bytes read: 0 at
+/// the end of the file.
 ///
 /// # Errors
 /// When the read fails.

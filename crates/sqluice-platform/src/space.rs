@@ -19,7 +19,7 @@ pub fn is_below(folder: &Path, bytes: u64) -> bool {
     system::space::is_below(folder, bytes)
 }
 
-/// Returns the disk space of a file or folder in bytes.
+/// Returns the disk space of a file or folder in bytes; on Windows, 0 for a folder.
 ///
 /// # Errors
 /// When the path does not exist or can't be inspected.

@@ -16,7 +16,7 @@ pub fn switch_on(file: &File) -> bool {
     system::unbuffered::switch_on(file)
 }
 
-/// Turns direct I/O off for a file. Returns `true` if direct I/O was on.
+/// Turns direct I/O off for a file. Returns `true` if direct I/O was on, or may have been on: macOS does not report this.
 pub fn switch_off(file: &File) -> bool {
     system::unbuffered::switch_off(file)
 }

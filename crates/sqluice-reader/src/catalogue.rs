@@ -66,7 +66,8 @@ impl Snapshot {
     /// Returns the objects of the database, in the order of `sqlite_schema`.
     ///
     /// # Errors
-    /// When SQLite can't parse the statement of an object, or two objects have the same root page.
+    /// When `sqlite_schema` can't be read or is damaged, SQLite can't parse the statement of an object, or two objects have the same root
+    /// page.
     pub fn objects(&self, cancel: &Cancel) -> Result<Vec<StoredObject>> {
         if self.page_count() == 0 {
             return Ok(Vec::new());

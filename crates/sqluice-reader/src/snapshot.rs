@@ -140,7 +140,7 @@ impl Snapshot {
     /// Begins to read a database that was fetched from `name` to a temporary file at `path`, which exists as long as `file`.
     ///
     /// # Errors
-    /// When the file is not a database.
+    /// When the file can't be opened or is not a database.
     pub fn begin_fetched(
         name: &Path,
         path: &Path,

@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the names of the environment variables that hold credentials.
+    /// Returns the names of the environment variables that hold credentials; `None` for a web server.
     pub(crate) fn credentials(self) -> Option<&'static str> {
         match self {
             Kind::S3 => Some("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
@@ -29,7 +29,8 @@ impl Kind {
         }
     }
 
-    /// Returns `true` if the environment contains credentials. Other settings of a vendor, such as a region or a profile, do not count.
+    /// Returns `true` if the environment contains credentials for this kind of store, or if the store is a web server, which needs none.
+    /// Other settings of a vendor, such as a region or a profile, do not count.
     pub(crate) fn has_credentials(self) -> bool {
         let prefix = match self {
             Kind::S3 => "AWS_",

@@ -127,7 +127,8 @@ async fn look(store: Arc<Store>) -> object_store::Result<(ObjectMeta, bool)> {
     }
 }
 
-/// Returns `true` if a server answered a request for a range with the entire file, or has no bytes in the range.
+/// Returns `true` if an error says that the server can't answer a request for a range: it sent the entire file, has no bytes in the range,
+/// or does not support such a request.
 fn lacks_ranges(error: &object_store::Error) -> bool {
     let text = error.to_string();
     ["Range request not supported", "non-partial", "status code: 416", "status code: 405", "status code: 501"]

@@ -28,7 +28,7 @@ fn runtime() -> Result<&'static Runtime> {
     if let Some(runtime) = RUNTIME.get() {
         return Ok(runtime);
     }
-    // If the program has already chosen a provider, this call fails and that provider stays.
+    // If the program has already chosen a cryptography provider for TLS, this call fails and that provider stays.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Builder::new_multi_thread();
     let built = builder.worker_threads(THREADS).thread_name("sqluice-remote").enable_all().build();

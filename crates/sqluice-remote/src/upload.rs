@@ -11,7 +11,7 @@
 //! 1, which is written last, so part 1 is uploaded last. Then a single request combines all parts to an object. All parts except the last
 //! have the same size, as some stores require.
 //!
-//! Invariant: if several parts are filled at once, the parts in memory take no more than the given memory.
+//! Invariant: the parts in memory take no more than the given memory, unless more parts than fit into it are being filled at the same time.
 //!
 //! Invariant: without the last request, no object appears, and an existing object of the same name stays.
 
@@ -175,7 +175,8 @@ fn look(store: &Arc<Store>, cancel: &Cancel) -> Result<Option<ObjectMeta>> {
     }
 }
 
-/// An object that is being uploaded. If it is dropped before [`Upload::finish`], nothing stays in the store.
+/// An object that is being uploaded. If it is dropped before [`Upload::finish`], its parts are deleted from the store, unless the store
+/// does not answer within 20 seconds.
 #[derive(Debug)]
 pub struct Upload {
     to: Destination,

@@ -1,12 +1,13 @@
-//! A comparison of each index with its table: the index must have exactly the entries that the rows demand.
+//! A comparison of each index with its table: the index must have exactly the entries that the rows demand. Partial indexes are compared
+//! only if the caller computes their entries.
 //!
 //! ```text
 //!  first pass     the entries that the rows demand ──> sum ──┐
 //!                                                            ├── equal?        in any order of rows and entries
 //!                 the entries of the index ──────────> sum ──┘
 //!  if not equal
-//!    second pass  65,536 pairs of sums, by the hash of the entry ──> the first 16 pairs that differ
-//!    third pass   the entries in these pairs ──> missing entries, and entries without a row
+//!    second pass  65,536 buckets, by the hash of the entry ──> the first 16 buckets whose sums differ
+//!    third pass   the entries in these buckets ──> missing entries, and entries without a row
 //! ```
 
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use super::done::PageInTree;
 use super::spec::Index as TableIndex;
 use super::{Problem, ReadPage, Report, TreeKind};
 
-/// The number of sums in the second pass.
+/// The number of buckets in the second pass: each has the sum of the demanded entries minus that of the found entries.
 const BUCKETS: usize = 1 << 16;
 
 /// The number of differing buckets whose entries the third pass collects: a limit on the memory. The report does not name differences in
@@ -36,7 +37,7 @@ struct Lonely {
 }
 
 impl<P: ReadPage> Checker<'_, '_, P> {
-    /// Compares all indexes with their tables.
+    /// Compares the indexes with their tables, except partial indexes whose entries the caller does not compute.
     pub(super) fn compare_indexes(&mut self) -> Result<(), P::Error> {
         let mut of_tables = HashMap::new();
         for (i, tree) in self.report.trees.iter().enumerate().filter(|(_, tree)| tree.kind != TreeKind::Index)

@@ -114,7 +114,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         self.subtree(walk, place)
     }
 
-    /// Checks that rowids ascend, including those on interior pages.
+    /// Checks that rowids ascend, including those on interior pages, and that none exceeds the bound from the page above.
     #[inline]
     fn rowid(&mut self, walk: &mut Walk<'_>, cell: &Cell, interior: bool, place: PageInTree) {
         let rowid = cell.rowid;

@@ -41,7 +41,7 @@ struct Computing<'w> {
     computed: &'w Computed,
     /// The computation; `None` before the first row.
     by: Option<Box<dyn ComputedEntries>>,
-    /// The rows that are not computed yet: for each row its page, and its rowid if the table has rowids.
+    /// The rows whose entries are not computed yet: for each row its page, and its rowid if the table has rowids.
     rows: Vec<(u32, Option<i64>)>,
 }
 
@@ -138,7 +138,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Adds up the entries of the rows that wait to be computed.
+    /// Computes the entries of the rows in [`Computing::rows`], and adds them to the sums.
     pub(super) fn compute(&mut self) {
         let Walk { computing: Some(Computing { table, by: Some(by), rows, .. }), sums, listener, .. } = self
         else {

@@ -11,7 +11,7 @@
 
 use crate::value::Value;
 
-/// Odd numbers with as many ones as zeros, taken from the fractional digits of e and pi. They have no other special property.
+/// Odd numbers from the fractional digits of e and pi: arbitrary bits without a pattern.
 const KEYS: [u64; 8] = [
     0xb7e1_5162_8aed_2a6b,
     0xbf71_5880_9cf4_f3c7,

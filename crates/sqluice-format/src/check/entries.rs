@@ -131,7 +131,7 @@ pub(super) fn misfits(
 
 /// Returns `true` if the entire text is a number, apart from surrounding spaces. Numeric affinity converts such a text to a number.
 fn is_number(text: &[u8], encoding: u32) -> bool {
-    // A UTF-16 character that is not ASCII is not part of a number either.
+    // Text in UTF-16 is narrowed to one byte for each unit. A unit above 255 becomes `?`, which is part of no number.
     let narrowed: Vec<u8>;
     let text = match encoding {
         2 | 3 => {

@@ -8,7 +8,7 @@ use crate::record::{self, RecordError};
 use crate::value::{Class, SerialType, Value};
 use crate::varint;
 
-/// The longest header that SQLite accepts: 32,767 serial types of three bytes, and its own size.
+/// The longest header that SQLite accepts: 32,768 serial types of three bytes, and three bytes for its own size.
 const HEADER_BYTES_MAX: u64 = 98_307;
 
 /// The number of short headers that are cached: the rows of a table have few different headers.

@@ -81,8 +81,8 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Parses a page whose B-tree header begins at `header_at`. Returns an error if the page's kind is unknown or its cell pointers and
-    /// cells overlap.
+    /// Parses a page whose B-tree header begins at `header_at`. Returns an error if the page's kind is unknown, or if its cell content area
+    /// does not begin between the cell pointers and the end of the page.
     pub(super) fn read(&mut self, page: &[u8], header_at: usize, geometry: Geometry) -> Result<(), String> {
         let usable = geometry.usable_bytes();
         let page = &page[..usable];

@@ -98,7 +98,7 @@ pub struct Options<'o> {
     pub problems_max: usize,
     /// `true` if only the header, the freelist and the schema table are read. The other B-trees are listed without statistics.
     pub schema_only: bool,
-    /// The tables to read; `None` for all. If it is given, the check does not look for unused pages.
+    /// The tables to read; `None` for all. If it is given, the check neither compares indexes with their tables nor looks for unused pages.
     pub only: Option<Only<'o>>,
     /// The offset of the lock byte: see [`Geometry::with_pending_byte`].
     pub pending_byte: u32,

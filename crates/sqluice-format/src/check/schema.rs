@@ -128,7 +128,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// Checks that an index without a WHERE has as many entries as its table has rows.
+    /// Checks that each index belongs to a table, and that an index without a WHERE has as many entries as its table has rows.
     pub(super) fn compare_counts(&mut self, rows: &[Row]) {
         // Tables and indexes share one namespace.
         let counts: HashMap<String, u64> =
@@ -150,7 +150,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
 }
 
 /// Decodes a schema row from the first bytes of its record, which is well-formed and has `payload` bytes. Returns `None` if the record does
-/// not have the five columns, a value has the wrong class, or the bytes end before the root page.
+/// not have the five columns, a value has the wrong class, or the bytes end before the end of the root page.
 fn decode(bytes: &[u8], payload: u64, encoding: u32) -> Option<Row> {
     let (header_bytes, mut at) = varint::read(bytes)?;
     let mut body = bytes.get(usize::try_from(header_bytes).ok()?..)?;

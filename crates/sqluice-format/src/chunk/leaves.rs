@@ -16,8 +16,9 @@ use crate::page::{CELL_POINTER_BYTES, PageKind, is_full};
 use crate::varint;
 
 impl Chunk {
-    /// Returns `true` if a leaf of this kind can now be copied unchanged: the open leaf, if any, is full and can give up its last entry as
-    /// a divider.
+    /// Returns `true` if a leaf of this kind can now be copied unchanged. The open leaf, if any, must be full, unless a divider already
+    /// follows it. In an index, a divider must stand before the copied leaf, or the open leaf must be able to give up its last entry as
+    /// this divider.
     pub fn takes_leaf(&self, kind: PageKind) -> bool {
         match (&self.open, kind) {
             (None, _) => self.leaves.is_empty() || kind == PageKind::LeafTable || self.dividers.is_pending(),

@@ -80,7 +80,8 @@ impl KeyOrder {
         mask(first.descending) << 32 | mask(second.descending)
     }
 
-    /// Returns the pair for a record, if the record consists of two integers or NULLs in their usual form.
+    /// Returns the pair for a record, if the record consists of two integers or NULLs, each stored in as few bytes as possible and none of
+    /// them `i64::MIN`.
     #[inline]
     pub fn pair_of(&self, record: &[u8]) -> Option<u128> {
         let [3, first, second, ..] = *record else { return None };
@@ -106,7 +107,7 @@ impl KeyOrder {
 }
 
 /// Returns the half of a pair for a value of a record. The value has this serial type and begins at `end`, which moves to its end. Returns
-/// `None` unless the value is an integer or NULL in its usual form.
+/// `None` unless the value is NULL or an integer other than `i64::MIN`, stored in as few bytes as possible.
 #[inline]
 pub(super) fn half_of(record: &[u8], serial: u8, end: &mut usize) -> Option<u64> {
     if serial > 9 || serial == SerialType::REAL.0 as u8 {

@@ -31,7 +31,7 @@ const HEADER_BYTES: usize = 8;
 
 impl<'a> Leaf<'a> {
     /// Returns the leaf if it has entries, none of which overflows, and if all bytes of the page are accounted for. Rowids must ascend from
-    /// `last_rowid`.
+    /// `last_rowid`. Returns `None` for page 1, which begins with the database header.
     pub fn of<B: AsRef<[u8]>>(
         view: &'a PageView<B>,
         geometry: Geometry,

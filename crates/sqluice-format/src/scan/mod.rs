@@ -17,8 +17,8 @@
 //!
 //! The file may be damaged or malicious. Every number is checked before use: the walk ends after as many pages as the file has, all leaves
 //! are as deep as the first, rowids ascend, and the cells, free blocks and lost bytes of a page fill it, so that no cell is missing.
-//! Violations are reported as [`Damage`] with a page number. Several scans may share [`Claims`]: then no page is read twice. The scan does
-//! not check that payloads are records: [`Records`](crate::check::Records) does.
+//! Violations are reported as [`Damage`] with a page number. Several scans may share [`Claims`]: a page that two of them reach then counts
+//! as damaged. The scan does not check that payloads are records: [`Records`](crate::check::Records) does.
 //!
 //! Memory: one page per level, and the longest record as far as its fields are wanted.
 

@@ -15,7 +15,8 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Reads page `number`. Fails if the tree can't have such a page.
+    /// Reads page `number`. Fails if the tree can't have a page with this number, if the page is not of the tree's kind, or if an interior
+    /// page is damaged.
     pub(super) fn read<P: ReadPage>(
         &mut self,
         pages: &mut P,

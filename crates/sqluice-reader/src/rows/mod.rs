@@ -108,7 +108,8 @@ impl Rows {
     /// Prepares the rows of a table, a view or a virtual table.
     ///
     /// # Errors
-    /// When the table or a named column does not exist, or SQLite does not accept the condition.
+    /// When the table or a named column does not exist, a column is named twice, SQLite does not accept the condition, [`Selection::part`]
+    /// is out of range or combined with a limit or a condition, or the database can't be read.
     pub fn of_table(
         snapshot: &Arc<Snapshot>,
         schema: &Schema,
@@ -169,7 +170,7 @@ impl Rows {
     /// Prepares the rows of a query.
     ///
     /// # Errors
-    /// When SQLite does not accept the query, or two of its columns have the same name.
+    /// When SQLite does not accept the query, the statement is not a query, or two of its columns have the same name.
     pub fn of_query(snapshot: &Arc<Snapshot>, sql: &str, limit: Option<u64>) -> Result<Rows> {
         let columns = prepare(&snapshot.connection(), sql)?;
         refuse_repeated(columns.iter().map(|column| column.name.as_str()))?;
