@@ -255,7 +255,7 @@ impl Index {
         let remade = remakes.iter().zip(&remade);
         let remade = remade.map(|(remake, remade)| FullTextReport::of_remake(remake, remade));
         let texts = texts.chain(remade).collect();
-        // If nothing changes, no transaction is begun.
+        // If there is no index to make, nothing is committed.
         if declared.is_empty() && full_text.is_empty() && remakes.is_empty() {
             drop(transaction);
         } else {

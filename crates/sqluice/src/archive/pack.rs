@@ -126,7 +126,8 @@ impl Pack {
     /// Walks the folder and plans the pack. Writes nothing. The names and metadata of files stay in memory, about 100 bytes each.
     ///
     /// # Errors
-    /// If a file in the folder can't be read or is too large for a row, or the existing file at the target prevents the pack.
+    /// If the options contradict each other, a file in the folder can't be read or is too large for a row, or the existing file at the
+    /// target prevents the pack.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedPack> {
         if (self.layout, self.compression) == (Layout::Kv, Compression::Deflate) {
             return Err(Error::usage(

@@ -132,7 +132,7 @@ impl List {
         self.entries.iter().map(|entry| self.name(entry)).find(|name| std::str::from_utf8(name).is_err())
     }
 
-    /// Reads the names in a folder.
+    /// Adds the names in `folder` to the list, except excluded ones, and its subfolders to `folders`.
     fn enter(
         &mut self,
         folder: &[u8],

@@ -1,7 +1,7 @@
 //! Checks that an expression computes one value from one row, and names only existing columns. SQLite itself does most of the checks.
 //!
 //! ```text
-//!  max(a), a IN (SELECT ...), ?1, "x"    CREATE TABLE scratch (..., CHECK (...)) WITHOUT ROWID refuses them
+//!  max(a), a IN (SELECT ...), ?1, "x"    CREATE TABLE checked (..., CHECK (...)) WITHOUT ROWID refuses them
 //!  random(), load_extension('x')         refused by name
 //! ```
 

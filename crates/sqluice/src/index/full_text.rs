@@ -88,7 +88,7 @@ impl FullText {
     /// Returns the wanted full-text tables.
     ///
     /// # Errors
-    /// If a table or an option is malformed.
+    /// If a table or an option is malformed, or a name is given for several tables.
     pub(super) fn requests(&self) -> Result<Vec<Request>> {
         if self.tables.len() != 1 && self.name.is_some() {
             return Err(Error::usage(message![

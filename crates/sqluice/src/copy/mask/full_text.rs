@@ -43,7 +43,7 @@ impl FullText {
     /// Returns the full-text tables among the copied objects.
     ///
     /// # Errors
-    /// If a table does not store its text, or a mask names a virtual table that is not a full-text table.
+    /// If a table does not store its text, or a mask names a virtual table that is not a full-text table or whose text is in another table.
     pub(in crate::copy) fn all(objects: &[&StoredObject], masks: &Masks) -> Result<Vec<FullText>> {
         let mut all = Vec::new();
         for object in objects.iter().filter(|object| object.kind == "table" && object.tree.is_none()) {

@@ -67,7 +67,7 @@ struct Making<'a> {
 }
 
 impl MaskedTables {
-    /// Writes the masked tables for a copy whose header is `header`.
+    /// Writes the tables that are masked or from which rows are left out, for a copy whose header is `header`.
     ///
     /// # Errors
     /// If a row can't be read, or its new values can't be stored.

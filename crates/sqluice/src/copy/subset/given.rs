@@ -58,7 +58,7 @@ impl Conditions {
     /// Checks the conditions and samples of a copy.
     ///
     /// # Errors
-    /// If a table is unknown or left out, a sample has no key, or an expression is not valid.
+    /// If a table is unknown or left out, has two samples, or has no key by which rows can be left out, or if an expression is not valid.
     pub(in crate::copy) fn new(
         copy: &Copy,
         (snapshot, schema): (&Snapshot, &Schema),

@@ -295,7 +295,7 @@ impl PreparedDump {
     }
 
     /// Refuses statements that SQLite would have to run in an existing database. Statements about `sqlite_sequence` are skipped, because
-    /// its numbers follow from the rows.
+    /// its numbers follow from the rows. Also refuses rows with rowids that are in no column of their table.
     fn refuse_other_statements(&self) -> Result<()> {
         for work in &self.walked.last {
             let words = first_words(&text_of(&self.file, work.range.clone())?);

@@ -2,7 +2,7 @@
 //! the checks.
 //!
 //! ```text
-//!  max(a), a IN (SELECT ...), ?1, rowid, "x"    CREATE TABLE scratch (..., CHECK (...)) WITHOUT ROWID refuses them
+//!  max(a), a IN (SELECT ...), ?1, rowid, "x"    CREATE TABLE checked (..., CHECK (...)) WITHOUT ROWID refuses them
 //!  random(), load_extension('x')                refused by name
 //! ```
 //!

@@ -69,8 +69,7 @@ fn end_of_string(json: &[u8], start: usize) -> usize {
     json.len()
 }
 
-/// Returns a string of JSON without its escapes. Escaped control characters, such as `
-/// `, become spaces.
+/// Returns a string of JSON without its escapes. Escaped control characters, such as line ends, become spaces.
 fn unescaped(text: &[u8]) -> Cow<'_, str> {
     if !text.contains(&b'\\') {
         return String::from_utf8_lossy(text);
