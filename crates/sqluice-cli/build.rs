@@ -18,7 +18,7 @@ fn main() {
     println!("cargo::rustc-env=SQLUICE_TARGET={}", of_cargo("TARGET"));
     println!("cargo::rustc-env=SQLUICE_PROFILE={}", of_cargo("PROFILE"));
     println!("cargo::rerun-if-changed=build.rs");
-    // A source archive may lie within another repository: its commit would say nothing.
+    // A source archive may lie within another repository, whose commit would say nothing.
     let top = line("git", &["rev-parse", "--show-toplevel"]);
     let is_own =
         top.is_some_and(|top| std::path::Path::new(&top).join("crates/sqluice-cli/build.rs").exists());

@@ -13,7 +13,7 @@ pub(crate) struct Failure {
     error: Fault,
 }
 
-/// An error. Unknown fields are null.
+/// An error. Unknown fields are null, except that `sheet` is left out.
 #[derive(Debug, Default, Serialize)]
 struct Fault {
     /// `input`, `target`, `usage` or `interrupted`.

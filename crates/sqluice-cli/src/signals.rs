@@ -1,4 +1,4 @@
-//! Cancels the engine at Ctrl-C and other signals to stop: it then removes its temporary files and ends.
+//! Cancels the engine at Ctrl-C and other signals to stop. The engine then removes its temporary files and ends.
 
 use anyhow::Context;
 use sqluice::progress::Cancel;

@@ -1,4 +1,5 @@
-//! The command line of `lab` and the text of `--help`. All flags are declared here, as only the command has them.
+//! The command line of `lab` and the text of `--help`. All flags are declared here and not in `settings`, because the library has no such
+//! settings.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The command line of `recover` and the text of `--help`. Most flags are settings of the library (`settings::Recover`): here are the names
-//! of the files.
+//! The command line of `recover` and the text of `--help`. The flags are declared in `settings::Recover`. Here are the arguments `SOURCE`
+//! and `TARGET`.
 
 use std::path::PathBuf;
 

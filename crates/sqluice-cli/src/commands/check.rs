@@ -29,7 +29,7 @@ struct Report<'a> {
     unverified: &'a [Unverified],
     /// The `sqluice recover` command that saves the undamaged rows, if rows of a table are damaged.
     hint: Option<String>,
-    /// The check of SQLite that also ran, if any.
+    /// The PRAGMA by which SQLite also checked the database, if any.
     sqlite_check: Option<&'a str>,
     sqlite_problems: &'a [String],
     seconds: f64,

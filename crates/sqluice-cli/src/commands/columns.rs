@@ -164,7 +164,8 @@ fn keeps_nulls(table: &str, column: &str, nulls: &NullMarkers) -> String {
     format!("note: {table}.{column}{is_text} keeps {which}, as text; {remedy}")
 }
 
-/// Returns the flags with which these texts would be read as NULL.
+/// Returns the `--null` flags with which a load would read these null markers as NULL. Returns none for formats with typed values, such as
+/// JSON, where no flag does so.
 fn null_flags(nulls: &NullMarkers) -> Vec<String> {
     let tokens = nulls.tokens.iter().filter(|_| nulls.readable);
     tokens.map(|token| terms::flag(Setting::Null, Some(token))).collect()

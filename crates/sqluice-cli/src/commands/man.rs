@@ -34,7 +34,7 @@ pub(super) fn run(args: &Man, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// Returns a flag that the man page shows even if the short help hides it.
+/// Returns the flag with its help also as its long help. If the short help hides a flag, the man page describes it by its long help only.
 fn with_long_help(arg: Arg) -> Arg {
     match (arg.get_long_help(), arg.get_help().cloned()) {
         (None, Some(help)) => arg.long_help(help),

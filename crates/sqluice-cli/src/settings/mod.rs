@@ -1,4 +1,4 @@
-//! The settings of a verb as flags: the declarations define clap's arguments, and collect the given values.
+//! The declared settings of each command (a `Verb` of the library) as flags: defines clap's arguments, and collects the given values.
 //!
 //! Modules, from the bottom up: `parse`: parses values; `arg`: converts declarations to arguments.
 

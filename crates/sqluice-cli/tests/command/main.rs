@@ -12,7 +12,7 @@ mod support;
 mod transcript;
 
 mod commands;
-#[cfg(target_os = "linux")] // A disk is filled by mounting a small one, and a file by ulimit.
+#[cfg(target_os = "linux")] // The tests mount small disks, and limit file sizes by ulimit in units of Linux.
 mod full;
 mod killed;
 #[cfg(target_os = "linux")] // strace, which records calls, is a program of Linux.

@@ -1,5 +1,5 @@
 //! Rules for the source code: modules use only those listed before them, only one crate names operating systems, messages name no flags of
-//! the command, and texts name paths that exist.
+//! the command, texts name paths that exist and no paths outside the repository, and no source has a mark of unfinished work.
 
 mod modules;
 mod paths;

@@ -1,4 +1,4 @@
-//! Modules use only those above them in the list of their `lib.rs`, and the modules within one form no circle.
+//! Modules use only those above them in the list of their `lib.rs`, and the modules within a module form no circle.
 //!
 //! Imports and paths are read as text: `crate::a::b`, `super::a`, `self::a`, in `use` and elsewhere. Uses of a parent or child
 //! module form no circle, and unit tests may use anything.

@@ -1,4 +1,4 @@
-//! Runs that replace a database which other programs may have open: copies in place, merges into it, `--overwrite`.
+//! Runs that replace a database which other programs may have open: copies in place, merges into the database, and `--overwrite`.
 #![cfg(target_os = "linux")] // The tests need unshare and setpriv, programs of Linux.
 
 use std::fs::{self, Permissions};

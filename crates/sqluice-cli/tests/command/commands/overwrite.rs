@@ -38,7 +38,7 @@ fn assert_in_use(ran: &Ran, by: &str) {
 fn this_process() -> String {
     let id = std::process::id();
     match fs::read_to_string(format!("/proc/{id}/comm")) {
-        // wine shows files of Linux, but has its own numbers of processes.
+        // wine shows /proc of Linux, but numbers processes in its own way, so the error names no process there.
         Ok(name) if cfg!(unix) => format!("process {id} ({}) has it open", name.trim_end()),
         _ => LOCKED.to_owned(),
     }
@@ -248,7 +248,7 @@ fn a_database_that_another_connection_uses_is_not_replaced() {
         (Left::Rollback, "BEGIN EXCLUSIVE"),
         (Left::Wal, "BEGIN; SELECT * FROM old"),
         (Left::Wal, "BEGIN IMMEDIATE; UPDATE old SET i = i"),
-        // In WAL mode, a connection that has read from it counts as a user until it is closed.
+        // In WAL mode, a connection that has read from the database counts as a user until the connection is closed.
         (Left::Wal, "SELECT * FROM old"),
         (Left::StaleWal, "SELECT * FROM old"),
     ] {

@@ -1,5 +1,5 @@
-//! New databases on unusual file systems: full or read-only ones (small ext4 images on a loop device), with a limit on file sizes, and in
-//! memory (tmpfs).
+//! New databases on unusual file systems: full ones, ones without a free inode, read-only ones (small ext4 images on a loop device), with
+//! a limit on file sizes, and in memory (tmpfs). Also an export to a full disk.
 
 use std::fs;
 use std::io::Write;

@@ -112,7 +112,7 @@ fn a_killed_run_leaves_the_old_index_or_the_new_one() {
 }
 
 #[test]
-#[cfg(target_os = "linux")] // A file is filled by ulimit.
+#[cfg(target_os = "linux")] // The limit on file sizes is set by ulimit, in units of Linux.
 fn a_full_disk_leaves_the_old_index() {
     use crate::support::{finish, sqluice_with_file_limit};
 
@@ -123,7 +123,7 @@ fn a_full_disk_leaves_the_old_index() {
     let old = content(folder);
     for args in RUNS {
         begin(folder);
-        // The limit is the size of the database, so that the log can hold little more.
+        // The limit is below the size of the database, so that the log can hold only a few pages.
         let ran = finish(sqluice_with_file_limit(folder, 24).args(args));
         assert_ne!(ran.code(), Some(0), "{args:?}: {ran:?}");
         assert_eq!(content(folder), old, "{args:?}");

@@ -42,7 +42,8 @@ impl What {
     }
 }
 
-/// Returns the command for a method; `None` if the test can't hide other processes from it, which the method `Transaction` needs.
+/// Returns the command for a method; `None` if the test can't hide other processes from the run, which the method
+/// `Transaction` needs.
 fn command(by: By, folder: &Path, args: &[String]) -> Option<Command> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let mut command = match by {

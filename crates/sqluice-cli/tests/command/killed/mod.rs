@@ -1,5 +1,5 @@
-//! SIGKILL while the command writes: new and existing databases, dumps, archives, copies, merges, recoveries, exported files and temporary
-//! files.
+//! SIGKILL while the command writes: new, existing and replaced databases, full-text indexes, dumps, archives, copies, merges, recoveries,
+//! exported files and temporary files.
 
 mod archive;
 mod copy;

@@ -10,6 +10,8 @@
 //!
 //! After a prefix, writes that were not synced may be lost, all of them or any part, and the rename may have happened or not. The target
 //! must be absent, or a complete database. Wrong orders of the calls must fail this test.
+//!
+//! Other tests kill the run at a system call, or let a call fail.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 

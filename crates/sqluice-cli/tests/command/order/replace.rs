@@ -1,5 +1,5 @@
-//! The order in which a new database replaces an old one, as strace sees it: the run is killed at each system call, and the calls are
-//! replayed with a power failure after each.
+//! The order in which a new database replaces an old one, as strace sees it: the run is killed at system calls, calls fail, and all calls
+//! are replayed with a power failure after each.
 //!
 //! ```text
 //!  write T   fsync T   write x.db-journal   unlink x.db-wal   fsync folder   rename T to x.db   fsync folder
@@ -216,7 +216,7 @@ fn created(ops: &[Op], wanted: &str) -> usize {
     made.expect("what is renamed was made")
 }
 
-/// Returns the operations that a power failure after all of `ops` may lose.
+/// Returns the numbers of the operations that a power failure after all of `ops` may lose.
 fn volatile(ops: &[Op]) -> Vec<usize> {
     let lasts = |at: usize| match &ops[at] {
         Op::Write { file, .. } | Op::Truncate { file, .. } => {

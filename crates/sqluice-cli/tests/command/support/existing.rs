@@ -389,7 +389,7 @@ fn hash(connection: &Connection, table: &str) -> rusqlite::Result<(usize, u64)> 
     Ok((count, hasher.finish()))
 }
 
-/// Returns the lines of the summary `found` that are neither in `old` nor in `new`.
+/// Describes how the summary `found` differs from `old` and `new`: its lines that are not in both, and the lines of `new` that it lacks.
 fn difference(old: &str, new: &str, found: &str) -> String {
     let is_known =
         |line: &&str| old.lines().any(|known| known == *line) && new.lines().any(|known| known == *line);

@@ -22,8 +22,8 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// The environment variable with the factor for all waiting times of the command. See `sqluice_core::waits`.
 pub(crate) const WAITS: &str = "SQLUICE_WAITS";
 
-/// Returns a command that runs `program` without a terminal, and with the signals that a shell gives its children: a program that `nohup`
-/// started has passed ignored signals on to this process.
+/// Returns a command that runs `program` without a terminal, and with the signals that a shell gives its children. Otherwise it
+/// would ignore the signals that this process ignores, such as SIGHUP if `nohup` started the tests.
 pub(crate) fn program(program: impl AsRef<OsStr>) -> Command {
     let mut command = if cfg!(target_os = "linux") {
         let mut env = Command::new("env");

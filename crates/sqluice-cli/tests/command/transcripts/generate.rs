@@ -1,4 +1,4 @@
-//! Transcripts of `generate`: row counts, presets, page sizes, and mistakes in comments.
+//! Transcripts of `generate`: row counts, presets, page sizes, checksums, keys, previews, parts, and mistakes in comments.
 
 use std::fs;
 use std::path::Path;

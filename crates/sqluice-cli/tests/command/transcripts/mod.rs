@@ -1,4 +1,4 @@
-//! A transcript for each flag and each error: the output of the command, its exit code, and the files that it leaves.
+//! Transcripts of all commands, with their flags and errors: the output of a command, its exit code, and the files that it leaves.
 
 mod advise;
 mod check_info;

@@ -181,7 +181,7 @@ fn a_full_check_passes_sound_databases_and_reports_objects_of_an_application_as_
             let connection = Connection::open(&path).unwrap();
             connection.pragma_update(None, "journal_mode", mode).unwrap();
             connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql}")).unwrap();
-            // A connection without the collation, function or tokenizer writes these into the schema.
+            // A connection that lacks the collation, function or tokenizer writes its name into the schema.
             let own = [("RTRIM", "odd"), ("abs(", "twice("), ("porter", "lemmas")];
             for (from, to) in own.into_iter().filter(|_| needs_application) {
                 connection.execute_batch(&redeclare(from, to)).unwrap();
@@ -202,7 +202,7 @@ fn a_full_check_passes_sound_databases_and_reports_objects_of_an_application_as_
                     .unverified
                     .iter()
                     .any(|unverified| unverified.what == UnverifiedKind::IntegrityCheck);
-                // SQLite does not look up every name of the schema.
+                // A database that needs an application may be verified all the same, as SQLite does not look up every name of the schema.
                 assert!(needs_application || !is_unverified, "{what}: {:?}", checked.unverified);
                 unverified += usize::from(is_unverified);
             }

@@ -299,7 +299,7 @@ impl Fault {
             }
             Fault::Value { row, cell, at, to } => {
                 let mut cells = file.cells_of(if *row { TABLE } else { INDEX });
-                // Rows of WITHOUT ROWID tables are entries, too.
+                // A file may have only pages of the other kind, since rows of WITHOUT ROWID tables are in index pages.
                 if cells.is_empty() {
                     cells = file.cells_of(ENTRIES);
                 }

@@ -1,4 +1,5 @@
-//! The content of a database, to compare a copy with its source: schema, rows with rowids and classes of values, and fields of the header.
+//! The content of a database, to compare a copy with its source: schema, rows with rowids and storage classes, and fields of the
+//! header.
 
 use std::path::Path;
 
@@ -104,7 +105,7 @@ impl Content {
         self.tables.sort_by(|(a, _), (b, _)| a.cmp(b));
     }
 
-    /// Leaves out the encoding: every database that is made of files is in UTF-8.
+    /// Leaves out the encoding, because a load of a dump makes a database in UTF-8, whatever the encoding of the dumped database was.
     pub(crate) fn without_encoding(&mut self) {
         self.pragmas.remove(0);
     }

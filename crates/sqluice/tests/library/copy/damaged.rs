@@ -45,7 +45,7 @@ const SCHEMAS: [&str; 6] = [
      {N} INSERT INTO t SELECT i, 'text ' || i, 'c' || i % 17 FROM k;",
 ];
 
-/// A sound database to damage, and one to merge it with, whose keys are others.
+/// For each of [`SCHEMAS`], a sound database to damage, and one with other keys to merge it with.
 static SOUND: LazyLock<Vec<[Vec<u8>; 2]>> = LazyLock::new(|| {
     let make = |schema: &&str| {
         [0, 5_000].map(|from| {

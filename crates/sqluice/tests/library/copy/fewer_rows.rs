@@ -164,7 +164,8 @@ fn delete(twin: &Path, conditions: &[(&str, &str)], cascades: bool) {
     }
     connection.execute_batch("COMMIT").unwrap();
     if cascades {
-        // ON DELETE CASCADE does not find children of another class than their parent, which foreign_key_check counts as children.
+        // ON DELETE CASCADE does not find children whose reference has another storage class than the key of the parent, though
+        // foreign_key_check accepts them as children. So they are deleted here.
         let source = twin.with_file_name("source.db");
         connection.execute("ATTACH ?1 AS source", [source.to_str().unwrap()]).unwrap();
         for (child, column, parent, key) in
@@ -193,7 +194,7 @@ fn options(threads: usize) -> WriteOptions {
     WriteOptions::new().threads(threads).tune(|tuning| tuning.chunk_bytes = 16 << 10)
 }
 
-/// Returns the number of rows that refer to no row.
+/// Returns a description of each reference of a row to a missing row.
 fn broken(db: &Path) -> Vec<String> {
     let connection = open(db);
     let mut statement = connection

@@ -20,7 +20,7 @@ pub(crate) fn make(rng: &mut Rng, db: &Path) {
     let connection = open(db);
     let table = format!("\"{}\"", table.replace('"', "\"\""));
     let run = |sql: &str| {
-        // Some of these statements fail for some tables: these are skipped.
+        // Some of the statements fail for some tables, and are then without effect.
         let _ = connection.execute_batch(sql);
     };
     let _ = connection.query_row("PRAGMA secure_delete = OFF", [], |_| Ok(()));

@@ -54,8 +54,8 @@ fn copy_while_written(mode: &str) {
         let options = WriteOptions::new().busy_timeout(Duration::from_secs(60)).overwrite(true);
         for _ in 0..tries(8, 40, 1000) {
             let before = commits.load(Ordering::Relaxed);
-            // The writer counts after its commit: the first of the two may have been committed before `before` was read, the second was
-            // not.
+            // The writer counts a commit after it has happened. So the first of two further commits may have happened before `before` was
+            // read, but not the second.
             wait_for("two commits", || commits.load(Ordering::Relaxed) >= before + 2);
             let report = Copy::new(&db, &target).write(options.clone()).run().unwrap();
             assert_eq!(integrity(&target), "ok");

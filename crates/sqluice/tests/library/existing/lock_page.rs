@@ -1,5 +1,5 @@
 //! The page of the lock byte at every place among the pages that are written past the end of a small file.
-//! `SQLITE_TESTCTRL_PENDING_BYTE` moves the lock byte for the whole process: so each test runs in its own process.
+//! `SQLITE_TESTCTRL_PENDING_BYTE` moves the lock byte for the whole process, so each test runs in its own process.
 
 use std::fs::OpenOptions;
 use std::path::Path;

@@ -177,7 +177,7 @@ fn no_other_process_writes_while_pages_are_written() {
             other.busy_timeout(Duration::ZERO).unwrap();
             let error = other.execute_batch("CREATE TABLE foreign_ (x)").unwrap_err();
             assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy));
-            // This checkpoint copies nothing, and truncates nothing.
+            // These checkpoints copy nothing, and truncate nothing.
             other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok();
             other.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).ok();
             drop(Connection::open(&path).unwrap());
@@ -257,7 +257,7 @@ fn a_connection_that_read_during_a_failed_run_writes_no_malformed_pages() {
         let insert = "INSERT INTO \"old 1\" (b) VALUES (zeroblob(9999)); COMMIT";
         let inserted = other.execute_batch(insert);
         if wal {
-            // SQLITE_BUSY_SNAPSHOT, as for each transaction whose snapshot is not the newest.
+            // The error is that of each transaction whose snapshot is not the newest.
             let error = inserted.unwrap_err();
             assert_eq!(error.sqlite_error().unwrap().extended_code, ffi::SQLITE_BUSY_SNAPSHOT);
             other.execute_batch(&format!("ROLLBACK; BEGIN; {insert}")).unwrap();
@@ -289,7 +289,8 @@ fn a_connection_that_read_before_surplus_pages_were_truncated_writes_no_malforme
     assert_whole(&path, "wal");
 }
 
-/// Copies `x.db` and its journals into a folder. On Unix another process does it: this one would lose its locks.
+/// Copies `x.db` and its journals into a folder. On Unix another process copies them, because this process would lose its locks
+/// when it closes the files.
 fn copy_elsewhere(home: &Home, folder: usize) {
     let to = home.path(&folder.to_string());
     std::fs::create_dir_all(&to).unwrap();

@@ -1,4 +1,5 @@
-//! Existing databases: rows appended and inserted, tables added, and indexes created, each compared with what SQLite does in a copy.
+//! Existing databases: rows appended and inserted, tables added, and indexes created, compared with what SQLite does in a copy. Also
+//! damaged databases, and databases that other connections use.
 
 mod append;
 mod by_sqlite;

@@ -473,7 +473,7 @@ fn content(path: &Path) -> Vec<String> {
     lines
 }
 
-/// Returns the journal mode and the number of pages from the header, and the size of the file.
+/// Returns the journal mode in the header (1: rollback, 2: WAL), and the size of the file.
 fn header(path: &Path) -> (u8, u64) {
     let bytes = fs::read(path).unwrap();
     (bytes[18], bytes.len() as u64)

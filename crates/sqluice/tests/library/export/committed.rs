@@ -86,8 +86,8 @@ fn all_files_of_an_export_have_one_committed_state_while_others_write() {
             read.busy_timeout = Duration::from_secs(60);
             for _ in 0..tries(5, 15, 1000) {
                 let before = commits.load(Ordering::Relaxed);
-                // The writer counts after its commit: the first of the two may have been committed before `before` was read, the second was
-                // not.
+                // The writer counts a commit after it has happened. So the first of two further commits may have happened before `before`
+                // was read, but not the second.
                 wait_for("two commits", || commits.load(Ordering::Relaxed) >= before + 2);
                 let to = folder.path().join("out");
                 let export =

@@ -158,8 +158,8 @@ proptest! {
             prop_assert_eq!(&content(db), &before);
             prop_assert_eq!(about(db), about(&source));
         }
-        // A row that breaks a CHECK still does. Each version of SQLite checks its own file: versions write floats as different text, also
-        // in indexes.
+        // A row that breaks a CHECK still breaks it. Each version of SQLite checks its own file, because versions write floats as different
+        // text, also in indexes.
         let broken = "CHECK constraint failed in checked";
         prop_assert_eq!(integrity(&by_library), broken);
         if let Some(by_program) = by_program {

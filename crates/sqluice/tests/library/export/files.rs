@@ -305,7 +305,7 @@ fn settings_for_text_files_are_refused_in_a_load_from_a_database() {
 }
 
 #[test]
-#[cfg(unix)] // It sets a limit of open files, which Windows lacks.
+#[cfg(unix)] // The test sets a limit of open files, which Windows lacks.
 fn more_tables_are_exported_than_the_process_may_have_files_open() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     sqluice_testkit::own_process::in_own_process(|| {

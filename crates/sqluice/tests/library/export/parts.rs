@@ -96,7 +96,7 @@ fn reading_a_part_of_a_table_fails_if_the_database_changed_since_the_parts_were_
         let folder = tempfile::tempdir().unwrap();
         let db = folder.path().join("x.db");
         make(&db, TABLES[0], journal_mode, 3000);
-        // This connection stays open, so that the log stays in WAL mode.
+        // This connection stays open, because SQLite removes the log in WAL mode when the last connection is closed.
         let writer = Connection::open(&db).unwrap();
         let mut changes = 0;
         for change in [

@@ -37,7 +37,7 @@ const SQL: &str = "
 /// The size of a chunk, so small that trees have several chunks.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Returns pages of each tree, leaves first, then interior and overflow pages.
+/// Returns the numbers of leaf, interior and overflow pages of each tree.
 fn pages(database: &Connection) -> Vec<(String, [i64; 3])> {
     let sql = "SELECT name, count(*) FILTER (WHERE pagetype = 'leaf'), count(*) FILTER (WHERE pagetype = 'internal'),
                    count(*) FILTER (WHERE pagetype = 'overflow')

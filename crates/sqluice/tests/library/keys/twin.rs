@@ -58,7 +58,8 @@ fn compare(case: &KeyCase) {
     }
 }
 
-/// Checks our file by the system's `sqlite3`. Version 3.40 wrongly reports NULLs in WITHOUT ROWID tables, so the twin gets the same result.
+/// Asserts that the system's `sqlite3` finds our file sound. Version 3.40 wrongly reports NULLs in WITHOUT ROWID tables, which is accepted
+/// if it reports the same of the twin.
 fn assert_system_agrees(ours: &Path, twin: &Path) {
     let check = |path| sqlite3(path, "PRAGMA integrity_check");
     match check(ours) {

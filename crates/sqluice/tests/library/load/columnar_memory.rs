@@ -3,7 +3,7 @@
 //! Each case runs in its own process: this program again, with the case in its environment. The peak of its memory is `VmHWM`, which
 //! includes the code.
 
-#![cfg(all(feature = "parquet", target_os = "linux"))] // It reads the peak of memory in /proc.
+#![cfg(all(feature = "parquet", target_os = "linux"))] // The test reads the peak of memory in /proc.
 
 use std::fs::{self, File};
 use std::path::Path;

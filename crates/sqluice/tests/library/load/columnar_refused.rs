@@ -29,7 +29,7 @@ use rusqlite::Connection;
 use sqluice::load::Load;
 use sqluice::source::arrow::{ArrowOptions, DecimalAs};
 
-/// Returns the schema of one column of milliseconds, as Arrow's bytes in base64, cut short by `cut` bytes.
+/// Returns an Arrow schema of one column of timestamps in seconds, in base64 as in Parquet metadata, without its last `cut` characters.
 fn encoded_schema(cut: usize) -> String {
     let schema = Schema::new(vec![Field::new("t", DataType::Timestamp(TimeUnit::Second, None), true)]);
     let encoded = parquet::arrow::encode_arrow_schema(&schema);

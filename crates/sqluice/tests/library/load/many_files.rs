@@ -1,6 +1,7 @@
-//! A load of a thousand files under a low limit of open files. The limit applies to the whole process, so the test has its own.
+//! A load of a thousand files under a low limit of open files. The limit applies to the whole process, so the test runs in a process of
+//! its own.
 
-#![cfg(all(feature = "load", target_os = "linux"))] // It sets a limit of open files, as Unix has.
+#![cfg(all(feature = "load", target_os = "linux"))] // The test sets a limit of open files, as Unix has.
 
 use crate::support::files::{Home, integrity, open};
 use crate::support::load::{Way, run};

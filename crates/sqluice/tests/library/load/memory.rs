@@ -3,7 +3,7 @@
 //! Each case runs in its own process: this program again, with the case in its environment. The peak of its memory (`VmHWM`, which includes
 //! the code) must stay below the memory setting plus [`BESIDES_BYTES`].
 
-#![cfg(all(feature = "load", target_os = "linux"))] // It reads the peak of memory in /proc.
+#![cfg(all(feature = "load", target_os = "linux"))] // The test reads the peak of memory in /proc.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;

@@ -254,7 +254,7 @@ fn numbers_after_a_sample_of_text_or_dates_are_reported() {
                 let first_line = 1 + header.lines().count() as u64;
                 assert_eq!((missed.near, missed.value.as_str()), ("REAL", first), "{case}");
                 assert_eq!((missed.file.as_ref(), missed.line), (paths.first(), Some(first_line)), "{case}");
-                // If the sample of the second file shows mostly numbers, the samples give the counts.
+                // With two files, the sample of the second may show mostly numbers. Then the counts are those of the samples.
                 if count == 1 || missed.at_most {
                     assert_eq!((missed.values, missed.at_most), (rows as u64, true), "{case}");
                     assert!((texts..texts * 3 / 2).contains(&(missed.others as usize)), "{case}: {missed:?}");

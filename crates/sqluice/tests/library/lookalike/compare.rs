@@ -94,7 +94,7 @@ impl Pair {
         if column.generated.is_some() {
             return;
         }
-        // In the look-alike, other parents than in the original have many rows.
+        // In the look-alike, other parents than in the original have many rows, so the quantiles of references are not compared.
         let refers = table
             .references
             .iter()

@@ -123,7 +123,7 @@ fn errors_about_masked_rows_that_break_constraints_show_no_original_value() {
         let text = format!("{error}\n{}\n{error:?}", error.hint_text().unwrap_or_default());
         assert!(text.contains(said), "{masks}: {text}");
         for old in ["Annabella", "Bartholomew", "secret.com", "987654321", "4711"] {
-            // Only the last of these masks the rowid.
+            // 4711 is the rowid of a row. Only the last of the five values of `masks` changes rowids, so the other errors may show it.
             if old == "4711" && !masks.contains("(id") {
                 continue;
             }

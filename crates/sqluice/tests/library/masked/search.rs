@@ -1,4 +1,4 @@
-//! A strict copy looks at all rows of columns without a mask, and its findings have no value.
+//! A strict copy searches all rows of columns without a mask for personal data, and its findings show no value of a row.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -6,7 +6,7 @@ use sqluice::merge::Merge;
 use super::twin::{integrity, open};
 
 #[test]
-#[cfg(unix)] // It sets a limit of open files, which Windows lacks.
+#[cfg(unix)] // The test sets a limit of open files, which Windows lacks.
 fn more_databases_are_merged_than_the_usual_limit_of_open_files_allows() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     sqluice_testkit::own_process::in_own_process(|| {

@@ -175,7 +175,7 @@ fn a_merge_waits_until_no_worker_process_can_write_any_more() {
 fn pages_of_a_killed_worker_are_written_again() {
     let (made, file) = two();
     let places = places(&made.merge(), &file).unwrap().unwrap();
-    // The worker has written half of its pages, and no list.
+    // The killed process has written half of its pages, and no list.
     let garbage = fs::OpenOptions::new().write(true).open(&file).unwrap();
     garbage.write_all_at(&vec![7; 4096 * 9], 4096).unwrap();
     drop(garbage);

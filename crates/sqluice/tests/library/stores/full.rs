@@ -1,5 +1,5 @@
 //! Blob and entity stores on a full disk: the error says that the disk is full, and the store keeps its content.
-#![cfg(all(feature = "archive", feature = "entity-store", target_os = "linux"))] // A disk is filled by mounting a small one.
+#![cfg(all(feature = "archive", feature = "entity-store", target_os = "linux"))] // The tests mount a small disk.
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -186,7 +186,7 @@ impl KeyTable {
             seed: random.next(),
         };
         table.key = table.random_key(random);
-        // Few tables have many keys: with each key, fewer rows are kept.
+        // Few tables have many keys, because fewer rows are kept with each further key.
         table.uniques = (0..uniques / (1 + random.below(2))).map(|_| table.parts(random)).collect();
         table.indexes = (0..indexes)
             .map(|index| KeyIndex {

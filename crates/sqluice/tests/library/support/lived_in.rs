@@ -130,7 +130,7 @@ pub(crate) fn journal_mode(path: &Path) -> String {
 /// other connections.
 pub(crate) fn but_for_counters(path: &Path) -> Vec<u8> {
     let mut bytes = std::fs::read(path).unwrap();
-    // The change counter, and the version of SQLite at it.
+    // The fields are the change counter, its value at the last write of the version number, and SQLite's version number.
     bytes[24..28].fill(0);
     bytes[92..100].fill(0);
     bytes

@@ -1,5 +1,5 @@
 //! The page of the lock byte, which is never used, at every place of small files. `SQLITE_TESTCTRL_PENDING_BYTE` moves the
-//! lock byte for the whole process: so each test runs in its own process.
+//! lock byte for the whole process, so each test runs in its own process.
 
 use std::path::{Path, PathBuf};
 
@@ -94,7 +94,7 @@ fn new_databases_skip_the_page_of_the_lock_byte_wherever_the_byte_is() {
                 let report = write(Some(&path), page_bytes, chunk_pages, pending_byte);
                 let bytes = std::fs::read(&path).unwrap();
                 let about = format!("{page_bytes} {chunk_pages}, lock page {lock_page} of {pages}");
-                // The page right after the last does not belong to the file.
+                // If the page of the lock byte comes right after the last page with content, it does not belong to the file.
                 assert_eq!(report.pages, pages + u32::from(lock_page <= pages), "{about}");
                 assert_eq!(report.bytes, bytes.len() as u64, "{about}");
                 assert_eq!(report.checksum, checksum_around(&bytes, pending_byte), "{about}");

@@ -1,4 +1,5 @@
-//! Writes of rows to new databases, compared with databases that SQLite fills.
+//! Writes of rows: new databases compared with databases that SQLite fills, rows that SQLite inserts through `sqluice_rows`, plans,
+//! schemas, and rows that are refused.
 
 mod affinity_oracle;
 mod by_sqlite;

@@ -154,7 +154,7 @@ fn two_sqluice_rows_tables_are_joined_by_rowid_without_a_nested_scan() {
     let sql = "SELECT a.c1, b.c1 FROM sqluice_rows(?1) AS a JOIN sqluice_rows(?2) AS b ON a.rowid = b.rowid";
     // The second array is looked up: bit 2 of `idxNum` is EQUAL.
     assert_eq!(plan(&connection, sql), ["SCAN a VIRTUAL TABLE INDEX 1:", "SCAN b VIRTUAL TABLE INDEX 3:"]);
-    // Steps of the virtual machine show it, too: they grow with the rows, not with their square.
+    // The steps of the virtual machine show the lookup, too, as they grow with the number of rows, not with its square.
     let steps = |rows: i64| {
         let [a, b] = [1, 2].map(|n| Rows::column((0..rows).map(|row| row * n).collect::<Vec<i64>>()));
         let mut join = connection.prepare(sql).unwrap();

@@ -162,7 +162,7 @@ proptest! {
     }
 }
 
-/// Returns the result of `PRAGMA table_info`, shortened.
+/// Returns the names and declared types of a table's columns.
 fn declared(path: &Path, table: &str) -> String {
     let connection = Connection::open(path).unwrap();
     let sql = "SELECT group_concat(name || ' ' || type, ', ') FROM pragma_table_info(?1)";

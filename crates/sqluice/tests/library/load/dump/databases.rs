@@ -18,8 +18,9 @@ use super::load;
 use crate::copy::content::{Content, content, integrity, open};
 use crate::copy::random;
 
-/// Makes a database of a dump by the built-in SQLite. Returns `false` if SQLite refuses a statement or the dump has no COMMIT: the shell does
-/// not close comments at the end of statements, and inserts rows of `sqlite_sequence` even if no table needs it.
+/// Makes a database of a dump by the built-in SQLite. Returns `false` if SQLite refuses a statement or the dump has no COMMIT. This happens
+/// with dumps of the shell, which does not close comments at the end of statements, and inserts rows of `sqlite_sequence` even if no table
+/// needs it.
 fn by_sqlite(dump: &Path, db: &Path) -> bool {
     let connection = Connection::open(db).unwrap();
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
@@ -115,7 +116,7 @@ proptest! {
             sqluice::export::Export::new(&source, &dump).threads(1).run().unwrap();
             same_as_sqlite(&dump, rng.usize(1..4));
         }
-        // SQLite takes statements in UTF-8 only, and no row of the shell's dump that breaks a CHECK.
+        // SQLite accepts statements only in UTF-8, and refuses a row of the shell's dump that breaks a CHECK. So such rows are deleted.
         #[cfg(feature = "export")]
         open(&source)
             .execute_batch("DELETE FROM half_hidden WHERE a = CAST(x'61ff0d0a00' AS TEXT); DELETE FROM checked WHERE a < 0")

@@ -68,7 +68,8 @@ fn drop_others(connection: &Connection, kept: &[String]) {
     );
 }
 
-/// Returns the content of a database without empty tables of SQLite: which of these exist does not depend on the loaded tables.
+/// Returns the content of a database without empty tables of SQLite, because SQLite keeps these tables when it drops the tables that their
+/// rows were about.
 fn comparable(db: &Path) -> Content {
     let mut content = content(db);
     content.sort();
