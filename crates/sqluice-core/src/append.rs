@@ -1,7 +1,7 @@
 //! Appends short byte strings and digits to a buffer: most values of a table are so short that a call of `memcpy` costs more than the copy.
 
-/// Appends the first `len` bytes of `from`. If `from` has 16 or 32 bytes, these are copied at once, and the vector is then truncated: this
-/// is faster than to copy `len` bytes.
+/// Appends the first `len` bytes of `from`. If `from` is long enough, 16 or 32 bytes are copied at once, and the vector is then truncated,
+/// which is faster than to copy `len` bytes.
 ///
 /// # Panics
 /// If `from` is shorter than `len`.

@@ -42,7 +42,7 @@ pub enum Value {
     Character(Option<u8>),
     /// Texts or names.
     Texts(Vec<String>),
-    /// Columns, each with a text.
+    /// Columns or tables, each with a text.
     Pairs(Vec<(String, String)>),
     /// Columns, each with the words for true and false, if given.
     Booleans(Vec<(String, Option<(String, String)>)>),
@@ -104,7 +104,7 @@ impl Value {
     /// Looks up the value in `words`, the pairs of each accepted word and its meaning, and returns the meaning.
     ///
     /// # Errors
-    /// If the value is none of the words.
+    /// If the value is no text, or none of the words.
     pub fn word<T: Copy>(&self, setting: Setting, words: &[(&str, T)]) -> Result<T> {
         let given: String = self.to()?;
         words.iter().find(|(word, _)| *word == given).map(|(_, meaning)| *meaning).ok_or_else(|| {

@@ -10,8 +10,8 @@
 //! * [`error`]: errors with their places and hints; [`progress`]: progress and cancellation of runs
 //! * [`given`]: values that are given for settings, and the options that take them
 //! * [`remote`]: files behind URLs
-//! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: the database in memory, and paths
-//!   as URIs for SQLite
+//! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: the database in memory,
+//!   and paths as URIs for SQLite
 //! * [`schema`]: tables and indexes, as SQLite declares them
 //! * [`source`]: sources of rows; [`rows`]: rows in memory as a table of SQLite
 

@@ -1,6 +1,6 @@
-//! Files behind URLs: the interface that sources need, and the recognition of URLs.
+//! Files behind URLs: the interface that sources need, and the recognition of URLs, also of those of database servers.
 //!
-//! This crate opens no URLs: the crate `sqluice-remote` does, with the feature `cloud`.
+//! This crate opens no URLs: the crate `sqluice-remote` opens files, with the feature `cloud`, and `sqluice-servers` opens databases.
 
 use std::fmt;
 use std::io::Read;
@@ -129,8 +129,8 @@ pub fn has_password(path: &Path) -> bool {
     of_login || query.split('&').any(|pair| pair.starts_with("password="))
 }
 
-/// Returns the URL of a server without its password and its query. A password that is not percent-encoded may have `?` and `@`, so a URL
-/// whose login can't be told apart becomes `...`.
+/// Returns the URL of a server without its password and its query. A password that is not percent-encoded may have `?` and `@`, so only the
+/// scheme is left of a URL whose login can't be told apart.
 fn server_without_secrets(scheme: &str, rest: &str) -> PathBuf {
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     let shown = match rest[..end].rsplit_once('@') {
@@ -142,7 +142,7 @@ fn server_without_secrets(scheme: &str, rest: &str) -> PathBuf {
 }
 
 /// Returns a URL without its secrets: user, password, query and fragment. The user of a database server is no secret, and is kept. A path
-/// that is no URL is returned unchanged.
+/// that is no URL is returned unchanged, and so is the URL of an object (`s3`, `gs`, `az`), which has no secrets.
 pub fn without_secrets(path: &Path) -> PathBuf {
     if let Some((scheme, rest)) =
         path.to_str().filter(|_| is_server(path)).and_then(|url| url.split_once("://"))

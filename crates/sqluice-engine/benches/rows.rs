@@ -1,9 +1,10 @@
 //! Measures how fast SQLite inserts rows (through `sqluice_rows`, by prepared INSERTs of several rows, by a copy from an attached database)
-//! and how fast SQLite finds rows by many keys (through `sqluice_rows`, through carray, through a temporary table).
-//! `cargo bench -p sqluice-engine --bench rows [-- NAME [ROWS]]`. NAME is `insert`, `indexed`, `batch` or `in`.
+//! and how fast SQLite finds rows by many keys (through `sqluice_rows`, through carray, through a temporary table). `cargo bench -p
+//! sqluice-engine --bench rows [-- NAME [ROWS]]`. NAME is `insert`, `indexed` (into a table with an index), `batch` (by the number of rows
+//! of a statement) or `in` (many keys).
 //!
-//! All ways run in every round, and the best round of each way counts. Prints seconds, and seconds of CPU of the thread that runs SQLite,
-//! which say more on a busy machine. Asserts that the right rows are stored and found.
+//! All statements that are compared run in every round, and the best round of each counts. Prints seconds, and seconds of CPU of the thread
+//! that runs SQLite, which say more on a busy machine. Asserts that the right rows are stored and found.
 #![allow(clippy::print_stdout)]
 
 use std::path::Path;
@@ -209,7 +210,7 @@ fn attached(connection: &Connection, folder: &Path) {
 
 type Way<'a> = (String, Box<dyn Fn() -> Seconds + 'a>);
 
-/// Prints the best round of each way, with all ways in one table.
+/// Prints a table with the best round of each of the compared statements.
 fn compare(title: &str, rows: usize, ways: &[Way<'_>]) {
     println!("{title}");
     let mut best = vec![Seconds { wall: f64::INFINITY, cpu: f64::INFINITY }; ways.len()];

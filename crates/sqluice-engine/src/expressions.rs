@@ -1,8 +1,8 @@
 //! The expressions of a table's declaration: generated columns, CHECKs, and the terms and the WHERE of its indexes.
 //!
-//! SQLite evaluates the expressions for batches of rows, in a connection of each worker ([`Evaluator`]). SQLite's catalogue does not list
-//! their texts, so they are taken from the tokens of the statements. SQLite prepares each expression once, which shows the columns and
-//! functions that the expression names.
+//! SQLite evaluates the expressions for batches of rows, in a connection of each thread ([`Evaluator`]). SQLite's PRAGMAs do not list their
+//! texts, so they are taken from the tokens of the statements. SQLite prepares each expression once, which shows the columns and functions
+//! that the expression names.
 //!
 //! ```text
 //!  CREATE TABLE t (a INT CHECK (a > 0), b TEXT, c AS (a * 2), d AS (c || b))      CREATE INDEX i ON t (lower(b), a) WHERE a > 5
@@ -172,7 +172,7 @@ impl Expressions {
     /// Creates an evaluator of the expressions.
     ///
     /// # Errors
-    /// If SQLite has no memory.
+    /// Returns the reason: the table has too many columns for a batch, SQLite lacks a collation of a column, or SQLite has no memory.
     pub(crate) fn evaluator(&self) -> Result<Evaluator, String> {
         evaluator(&self.columns, self.encoding)
     }
@@ -393,7 +393,7 @@ fn said_of(sql: &str) -> Option<(Vec<String>, Option<String>)> {
     Some((split(sql, &tokens[open + 1..close]), filter))
 }
 
-/// Splits a list into terms, without ASC, DESC and NULLS FIRST.
+/// Splits a list into terms, without ASC, DESC, NULLS FIRST and NULLS LAST.
 fn split(sql: &str, tokens: &[Token]) -> Vec<String> {
     let mut depth = 0;
     let terms = tokens.split(|token| {

@@ -13,7 +13,7 @@
 //! * [`output`]: files that appear once complete; [`reject`]: the file of bad rows
 //! * [`verification`]: verifies a source while it is copied
 //! * [`target`]: snapshots of existing databases and their tables; [`plan`]: the plan of a run
-//! * [`trees`]: builds B-trees: workers build leaves, one writer orders the pages
+//! * [`trees`]: builds B-trees: several threads build leaves, and one writer orders the pages
 //! * [`report`]: the report of a run
 //! * [`sqlite`]: work on a file that only SQLite can do; [`insert`]: rows that SQLite inserts
 //! * [`existing`]: transactions in an existing database

@@ -15,11 +15,11 @@ pub use sqluice_format::page::PageSize;
 
 use crate::destination::Destination;
 
-/// The smallest number of chunks (buffers of finished pages) of a worker: while one chunk is written, the worker fills another, and a third
-/// one waits to be written.
+/// The smallest number of chunks (buffers of finished pages) of a worker thread: while one chunk is written, the thread fills another, and
+/// a third one waits to be written.
 pub const CHUNKS_PER_WORKER_MIN: usize = 3;
 
-/// The largest number of chunks (buffers of finished pages) of a worker. More chunks would not keep the disk busier.
+/// The largest number of chunks (buffers of finished pages) of a worker thread. More chunks would not keep the disk busier.
 pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 
 /// Options of a write, for any source of rows.
@@ -86,7 +86,7 @@ pub struct Tuning {
     pub pending_byte: u32,
     /// The number of bytes of text at the start of each file that a load reads before it plans.
     pub sample_bytes: usize,
-    /// The approximate number of bytes of text in a part of a file, which one worker decodes.
+    /// The approximate number of bytes of text in a part of a file, which one thread decodes.
     pub part_bytes: usize,
 }
 

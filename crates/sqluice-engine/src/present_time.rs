@@ -1,7 +1,7 @@
 //! Finds rows for which a schema would depend on the present time. SQLite refuses to store such rows.
 //!
-//! An index on `date(a)` takes any row but those in which `a` is `'now'`: "non-deterministic use of date() in an index". A query raises no
-//! such error, so the expressions of a batch alone would store today's date.
+//! An index on `date(a)` takes any row but those in which `a` means the present time, such as `'now'`: "non-deterministic use of date() in
+//! an index". A query raises no such error, so the expressions of a batch alone would store today's date.
 //!
 //! ```text
 //!  expression                             rows to test
@@ -23,7 +23,8 @@ use sqluice_core::sqlite_error::{is_of_present_time, said};
 /// The functions that return the present time without arguments, as words.
 const WITHOUT_ARGUMENTS: [&str; 3] = ["current_date", "current_time", "current_timestamp"];
 
-/// The functions of dates and times. From this number of arguments on, the result depends on the arguments alone.
+/// The functions of dates and times. From this number of arguments on, the result depends on the arguments alone, unless one of them has a
+/// word of [`WORDS`].
 const WITH_ARGUMENTS: [(&str, usize); 7] = [
     ("date", 1),
     ("datetime", 1),

@@ -1,4 +1,5 @@
-//! Compresses files with gzip or zstd. Each piece becomes a separate member or frame, so that all cores compress.
+//! Compresses files with gzip or zstd. Each piece, the encoded rows of one part of the source, becomes a separate member or frame, so that
+//! all cores compress.
 //!
 //! A file of several members is read like one of a single member ([RFC 1952 §2.2](https://www.rfc-editor.org/rfc/rfc1952#section-2.2),
 //! [RFC 8878 §3](https://www.rfc-editor.org/rfc/rfc8878#section-3)).
@@ -25,7 +26,7 @@ const GZIP_LEVEL: u32 = 6;
 const ZSTD_LEVEL: i32 = 3;
 
 impl Compression {
-    /// Compresses a piece.
+    /// Compresses a piece. An empty piece stays empty.
     ///
     /// # Errors
     /// If the memory is too small.

@@ -11,8 +11,8 @@ pub fn push_int(out: &mut Vec<u8>, int: i64) {
     append_digits(out, int.unsigned_abs());
 }
 
-/// The bound below which a whole number has at most 15 digits: 15 digits identify a float, so they are enough to read the same float
-/// back.
+/// The bound below which a whole number has at most 15 digits. No two decimals of at most 15 digits are the same float, so no shorter
+/// decimal reads as this float.
 const EXACT_MAX: f64 = 1e15;
 
 /// Appends a finite float, with a point or an exponent: `5.0`, `0.07`, `1e+300`.

@@ -4,9 +4,10 @@
 //!  INSERT INTO "t" ("a","b") VALUES (1,'x'),(2,NULL),...;      as many rows as fit the limit
 //! ```
 //!
-//! SQLite reads each literal as the same value: floats have a point or an exponent, blobs are `X'...'`, infinities are `9e999`. Some text
-//! has no literal: text that is not UTF-8 is `CAST(X'...' AS TEXT)`, and text with NUL, or with CR LF, which programs that read lines
-//! change to LF, is built by `replace` from a literal without these characters. This is correct in databases of UTF-8 and of UTF-16.
+//! SQLite reads each literal as the value that it was written for: floats have a point or an exponent, blobs are `X'...'`, infinities are
+//! `9e999`. Some text has no literal. Text that is not UTF-8 is `CAST(X'...' AS TEXT)`. Text with NUL, or with CR LF, which programs that
+//! read lines change to LF, is built by `replace` from a literal without these characters. These expressions are correct in databases of
+//! UTF-8 and of UTF-16.
 //!
 //! SQLite rounds several times when it reads the decimals of a float, and each version does this differently. So a float has its fewest
 //! digits only if one division of whole numbers gives the float, as for prices. Other floats have 20 digits, whose error is smaller than

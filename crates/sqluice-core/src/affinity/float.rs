@@ -120,7 +120,7 @@ pub(super) fn decimal_to_real(mantissa: u64, exponent: i64) -> f64 {
     let (mut upper, middle) = ((product >> 64) as u64, (product >> 32) as u32);
     let mut sticky = 1;
     if upper & ((1 << shift) - 1) == 0 {
-        // The product is near the middle of two floats: 32 more bits decide.
+        // The low bits are all 0, so the product may be exactly a float or the middle of two floats, and 32 more bits decide.
         let correction = ((u128::from(mantissa) * u128::from(low)) >> 64) as u32;
         sticky = u64::from(middle.wrapping_sub(correction) > 1);
         upper -= u64::from(middle < correction);

@@ -69,7 +69,7 @@ impl Affinity {
 }
 
 /// Returns the value that a column of `affinity` stores for the bound `value` ([§3](https://www.sqlite.org/datatype3.html#type_affinity)).
-/// This is the slow twin of all other functions here.
+/// All other conversions here give the same values faster.
 ///
 /// The text of a number is written to `scratch`, whose old content is dropped.
 pub fn apply<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> Value<'a> {

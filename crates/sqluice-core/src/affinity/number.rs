@@ -14,7 +14,7 @@
 //!    by [`real_to_int`].
 //! 4. REAL affinity then converts an integer by [`stored_real_of_int`].
 //!
-//! [`text_to_number_slow`] is exactly this. [`text_to_number`] differs in two points:
+//! [`text_to_number_slow`] follows these rules literally. [`text_to_number`] gives the same results faster:
 //!
 //! 1. Up to 16 bytes of digits and one point are converted in one step, eight bytes to a word, without a branch for each ([`short`]). Such
 //!    a number is an integer, or at most 15 digits over at most 10^15, where one division of floats is exact (Clinger, 1990).
@@ -48,8 +48,8 @@ pub fn text_to_number(text: &[u8], affinity: Affinity) -> Value<'_> {
     text_to_number_checked(text, affinity).0
 }
 
-/// Converts text as [`text_to_number`] does, and also returns the loss: of `'12\0abc'`, `'1e400'`, `'1e-400'`, `'12345678901234567890'`,
-/// `'9007199254740993.0'`.
+/// Converts text as [`text_to_number`] does, and also returns the loss, if any. Texts with a loss are `'12\0abc'`, `'1e400'`, `'1e-400'`,
+/// `'12345678901234567890'` and `'9007199254740993.0'`.
 #[inline]
 pub fn text_to_number_checked(text: &[u8], affinity: Affinity) -> (Value<'_>, Option<Loss>) {
     if matches!(affinity, Affinity::Blob | Affinity::Text) {
@@ -144,8 +144,8 @@ impl Padded {
     }
 }
 
-/// Converts a text of at most 16 digits with at most one point, after an optional minus; `None` for all other text. The point is taken out,
-/// and three multiplications turn each eight digits into a number.
+/// Converts a text of at most 16 bytes after an optional minus: digits with at most one point. Returns `None` for all other text. The point
+/// is taken out, and three multiplications turn each eight digits into a number.
 #[inline(always)]
 fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option<Value<'static>> {
     const POINTS: u128 = repeat(POINT);
@@ -502,7 +502,8 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, 9..=13 | b' ')
 }
 
-/// Converts text by the rules of the module's description: the slow twin of [`text_to_number`]. Only the rounding is shared.
+/// Converts text by the rules of the module's description, slowly and plainly. Tests compare it with [`text_to_number`], with which it
+/// shares only the rounding.
 pub fn text_to_number_slow(text: &[u8], affinity: Affinity) -> Value<'_> {
     let Some(number) = slow(text) else { return Value::Text(text) };
     match (affinity, number) {

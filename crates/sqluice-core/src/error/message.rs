@@ -35,7 +35,7 @@ impl Message {
         pieces.collect()
     }
 
-    /// Returns the message as words alone, in which `name` formats each setting. Such a message can be printed or serialized.
+    /// Returns the message as words alone, in which `name` formats each setting. `Display` and serialization then show these names.
     #[must_use]
     pub fn in_terms(&self, name: impl Fn(Setting, Option<&str>) -> String) -> Message {
         self.render(name).into()

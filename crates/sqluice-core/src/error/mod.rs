@@ -1,4 +1,4 @@
-//! The error type of the engine, as data: kind, message, place and hint.
+//! The error type of all crates of sqluice, as data: kind, message, place and hint.
 //!
 //! Messages and hints name settings by [`Setting`], never by the word of a front end: the command renders `Setting::TempDir` as
 //! `--temp-dir`, Python as `temp_dir=`, and `Display` as `` `temp_dir` ``.
@@ -12,7 +12,7 @@ pub use crate::message;
 pub use crate::settings::{Setting, SettingValue};
 pub use message::Message;
 
-/// The result of every fallible function of the engine.
+/// The result of a function that fails with an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kind of an error, which decides the exit code of the command.
@@ -192,7 +192,7 @@ pub enum DuplicateRows {
     Databases,
 }
 
-/// Formats numbers counted from 1: `rows 5 and 900`, or `rowids 7 and 9`.
+/// Formats the rows for a message: `rows 5 and 900` (counted from 1), `rowids 7 and 9`, `rowid 7 twice`, or `rows of two databases`.
 impl fmt::Display for DuplicateRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

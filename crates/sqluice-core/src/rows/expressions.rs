@@ -101,7 +101,7 @@ pub struct Query {
 /// The columns and functions that expressions name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
-    /// The indexes of the columns, each once, in ascending order. They count in the list that [`Evaluator::new`] got.
+    /// The indexes of the columns, each once, in ascending order. They are positions in the list that [`Evaluator::new`] got.
     pub columns: Vec<usize>,
     /// The functions in lower case, each once, in alphabetic order. `a LIKE b` names `like`.
     pub functions: Vec<String>,

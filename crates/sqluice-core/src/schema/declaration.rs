@@ -1,4 +1,4 @@
-//! The parts of a CREATE TABLE statement: its columns and constraints, some of which SQLite's catalogue does not have.
+//! The parts of a CREATE TABLE statement: its columns and constraints, some of which no PRAGMA of SQLite shows.
 //!
 //! ```text
 //!  CREATE TABLE t ( a INT NOT NULL , b TEXT UNIQUE CHECK (b <> '') , PRIMARY KEY (a, b) CHECK (a > 0) ) STRICT
@@ -378,8 +378,8 @@ impl<'s, 't> Walk<'s, 't> {
         Clause::Constraint(Constraint { kind, columns, says, text, column })
     }
 
-    /// Returns the clause of a key. The order and the direction (ASC, DESC) of its columns are left out: they do not change which values
-    /// the key accepts.
+    /// Returns the clause of a key. Its normal form leaves out the order and the direction (ASC, DESC) of the columns, because they do not
+    /// change which values the key accepts.
     fn key(&mut self, from: usize, kind: ConstraintKind) -> Clause<'s> {
         let list = self.group();
         let columns = if list.is_empty() { self.own() } else { self.names(list) };

@@ -82,7 +82,7 @@ impl StoredIndexes {
 }
 
 impl Index {
-    /// Reads the indexes of a table from SQLite's catalogue.
+    /// Reads the indexes of a table from SQLite's PRAGMAs.
     pub(super) fn from_catalogue(
         connection: &Connection,
         table: &str,

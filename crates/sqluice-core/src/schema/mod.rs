@@ -1,7 +1,7 @@
 //! The schema of a database or of a file of DDL: tables, columns, indexes and other objects, as SQLite understands them.
 //!
-//! SQLite parses the SQL: the statements run in an in-memory database, and the catalogue is read back with its PRAGMAs. So all DDL that
-//! SQLite accepts is understood. Details that the catalogue lacks, such as CHECKs, come from the tokens of the statements ([`token`]).
+//! SQLite parses the SQL: the statements run in an in-memory database, and the schema is read back with SQLite's PRAGMAs. So all DDL that
+//! SQLite accepts is understood. Details that no PRAGMA shows, such as CHECKs, come from the tokens of the statements ([`token`]).
 
 pub mod declaration;
 pub mod index;

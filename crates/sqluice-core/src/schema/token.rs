@@ -1,7 +1,7 @@
 //! SQL text cut into tokens, as by SQLite's tokenizer.
 //!
-//! SQLite parses the SQL. The tokens are needed for details that SQLite's catalogue lacks: the place of a column in a file, the comment of
-//! a column, and CHECK constraints.
+//! SQLite parses the SQL. The tokens are needed for details that SQLite's PRAGMAs do not show: the place of a column in a file, the comment
+//! of a column, and CHECK constraints.
 
 use std::ops::Range;
 

@@ -35,7 +35,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 /// The longest duration in seconds: SQLite's busy timeout is a number of milliseconds in 31 bits.
 const SECONDS_MAX: f64 = 2_000_000.0;
 
-/// Parses a duration: seconds, or a number with one of ms, s, min, h.
+/// Parses a duration: seconds, or a number with one of ms, s, min (or m), h.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let lower = text.trim().to_ascii_lowercase();
     let units = [("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];

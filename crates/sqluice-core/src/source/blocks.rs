@@ -70,7 +70,7 @@ impl Drop for Turn {
 
 impl Spare {
     /// Waits until no long block is decoded. A source of blocks waits before it takes the next block: with its text and its decoded values,
-    /// a long row takes several times its length, and several workers would each hold one.
+    /// a long row takes several times its length, and several threads would each hold one.
     pub fn wait_for_turn(&self) {
         let has_long = self.0.has_long.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.0.long_ended.wait_while(has_long, |has_long| *has_long));

@@ -340,7 +340,7 @@ impl From<Vec<f64>> for Cells {
     }
 }
 
-/// A value that takes eight bytes in a spool file.
+/// A value that takes eight bytes in a temporary file.
 trait Word: Copy {
     fn to_word(self) -> u64;
     fn of_word(word: u64) -> Self;
@@ -408,7 +408,7 @@ fn read_words<T: Word>(from: &mut dyn Read) -> Result<Vec<T>> {
     (0..words).map(|_| read_word(from).map(T::of_word)).collect()
 }
 
-/// Writes columns to a spool file, and reads them back.
+/// Writes columns to a temporary file, and reads them back.
 impl Cells {
     /// Writes the column for [`Cells::read`].
     pub fn write(&self, to: &mut dyn Write) -> Result<()> {

@@ -71,7 +71,7 @@ pub trait Part: Send {
     /// more than [`ROWS_MAX`](crate::batch::ROWS_MAX) rows, and each has a column for every column of the table.
     ///
     /// # Errors
-    /// The error of the sink, with the place in the input added.
+    /// If the part can't be decoded, or the sink fails. The error has the place in the input, if the part has one.
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()>;
 }
 
@@ -122,8 +122,9 @@ pub trait Sink {
     }
 
     /// Takes a row as the record that the table stores: its values have the types of the columns, and the row keeps all constraints other
-    /// than those of unique keys. A part may give rows in this way to a sink that takes records, if its source stores records and knows that
-    /// they are such. A record must have at least [`Sink::record_fields`] fields, and comes in its place between the batches.
+    /// than those of unique keys. A part may give rows in this way to a sink that takes records, if its source stores records and knows
+    /// that they meet these conditions. A record must have at least [`Sink::record_fields`] fields, and comes in its place between the
+    /// batches.
     ///
     /// # Errors
     /// If the row can't be stored, or the run is over.
@@ -155,7 +156,7 @@ pub trait Sink {
     /// Takes a row that is malformed, or that [`Sink::rows`] has refused.
     ///
     /// # Errors
-    /// The error of the row itself, unless such rows are wanted.
+    /// The error of the row itself, unless the sink collects bad rows.
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         Err(bad.error)
     }

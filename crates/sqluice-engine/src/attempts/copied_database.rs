@@ -135,8 +135,8 @@ pub enum TreeContent<'a> {
     Copied(Vec<CopiedPiece<'a>>),
     /// Several trees of the same kind whose keys interleave, so that their entries are merged.
     United(Vec<CopiedPiece<'a>>),
-    /// One or several trees of an index, and the order that their entries must have in the copy, which is another one. The entries are
-    /// sorted.
+    /// One or several trees of an index, and the order that their entries must have in the copy, which is not that of the trees. The
+    /// entries are sorted.
     Sorted(Vec<CopiedPiece<'a>>, KeyOrder),
     /// The rows of `sqlite_sequence`: the name of each table and its largest rowid.
     Sequences(Vec<(String, i64)>),

@@ -40,7 +40,7 @@ impl PlacedRanges {
     /// Opens the leaf lists and reads from the header of each its range of pages and the checksum of these pages.
     ///
     /// # Errors
-    /// If a leaf list is incomplete, or the ranges do not follow each other without gaps.
+    /// If a leaf list can't be read or is incomplete, or the ranges do not follow each other without gaps.
     pub(crate) fn open(placed: &PlacedLeaves<'_>, geometry: Geometry) -> Result<PlacedRanges> {
         let (mut last_page, mut checksum) = (1, Checksum::default());
         let mut readers = Vec::new();
@@ -64,7 +64,7 @@ impl PlacedRanges {
     /// that the other processes copied unchanged.
     ///
     /// # Errors
-    /// If the leaves are out of order, or a leaf is not in the range of its list.
+    /// If a leaf list can't be read, the leaves are out of order, or a leaf is not in the range of its list.
     pub(crate) fn write_levels(
         self,
         table: &str,

@@ -82,7 +82,7 @@ impl Converter {
     }
 }
 
-/// Returns the values of a column, or `None` if any value is not an integer.
+/// Returns the values of a column that the batch has as integers without NULLs, or `None` for any other column.
 fn plain_ints<'a>(batch: &Batch<'a>, column: usize) -> Option<&'a [i64]> {
     match (batch.columns[column].values, batch.columns[column].validity) {
         (Values::Int(ints), None) => Some(&ints[..batch.rows]),

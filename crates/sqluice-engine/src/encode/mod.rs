@@ -146,7 +146,7 @@ struct Sizes {
 pub(crate) enum Rowids<'a> {
     /// Consecutive rowids from this rowid on.
     From(i64),
-    /// Ascending rowids with gaps.
+    /// The rowid of each row.
     Each(&'a [i64]),
 }
 
@@ -199,7 +199,7 @@ impl Encoder {
     /// row before the batch, if known.
     ///
     /// # Errors
-    /// If rows can't be stored: then nothing of the batch is stored. Also the errors of `chunks`.
+    /// If rows can't be stored or their rowids do not ascend: then nothing of the batch is stored. Also the errors of `chunks`.
     pub fn encode(
         &mut self,
         batch: &Batch<'_>,

@@ -1,6 +1,6 @@
 //! Rowids from a column that is another name for the rowid.
 //!
-//! SQLite replaces NULL by one more than the largest rowid so far. A worker that encodes a part of the input does not know the rows before
+//! SQLite replaces NULL by one more than the largest rowid so far. A thread that encodes a part of the input does not know the rows before
 //! this part, so it replaces NULL by the number of the row, counted from 1. Both rules give the same rowid if the rowid of each earlier row
 //! is the row's number. Otherwise NULL is refused. So the result does not depend on the division of the input into parts.
 
@@ -25,7 +25,7 @@ pub(super) struct Alias<'n> {
     pub(super) autoincrement: bool,
 }
 
-/// The kinds of values, NULL or numbers, that all workers have found in the column, for rows in any order. NULL means one more than the
+/// The kinds of values, NULL or numbers, that all threads have found in the column, for rows in any order. NULL means one more than the
 /// largest rowid before it, which is known only if all rows are encoded in sequence.
 #[derive(Debug, Default)]
 pub(crate) struct AnyOrder {
@@ -39,8 +39,8 @@ impl AnyOrder {
         self.null.load(Ordering::Relaxed) && self.number.load(Ordering::Relaxed)
     }
 
-    /// Takes note of the values in a batch. If the worker knows all rows before, sets `largest` to the largest rowid up to the end of the
-    /// batch. Otherwise, adds the kinds of the values.
+    /// Takes note of the values in a batch. If the thread knows all rows before the batch, sets `largest` to the largest rowid up to the
+    /// end of the batch. Otherwise, adds the kinds of the values.
     pub(super) fn note(&self, batch: Seen, largest: Option<&mut Option<i64>>) {
         match largest {
             Some(largest) => *largest = batch.largest,

@@ -251,7 +251,8 @@ fn types_bytes(serial: u32) -> u32 {
     [7, 14, 21, 28].iter().fold(1, |bytes, bits| bytes + u32::from(serial >= 1 << bits))
 }
 
-/// Returns the stored form of unconverted integers. If all integers have one width, no serial types are computed.
+/// Returns the stored form of unconverted integers. If they all have one sign and one width, and none is 0 or 1, no serial types are
+/// computed.
 fn ints<'a>(ints: &'a [i64], validity: Option<Bitmap<'_>>, serials: &'a mut Vec<u8>) -> Stored<'a> {
     let (min, max) = smallest_and_largest(ints);
     if validity.is_none() && min <= max {

@@ -224,8 +224,8 @@ impl Existing {
         &self.encoding
     }
 
-    /// Returns the journal mode, as `PRAGMA journal_mode` does: `delete`, `truncate`, `persist` or `wal`. Modes other than `wal` are not
-    /// stored in the file.
+    /// Returns the journal mode, as `PRAGMA journal_mode` does, such as `delete` or `wal`. Modes other than `wal` are not stored in the
+    /// file.
     pub fn journal_mode(&self) -> &str {
         &self.journal_mode
     }

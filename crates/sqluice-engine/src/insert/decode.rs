@@ -1,4 +1,4 @@
-//! Decodes parts into batches, in order: workers decode and convert, and the calling thread takes the batches.
+//! Decodes parts into batches, in order: worker threads decode and convert, and the calling thread takes the batches.
 //!
 //! ```text
 //!  order      0  1  1  0       the worker of each part, in the order of the parts
@@ -29,7 +29,7 @@ const BAD_ROWS_BYTES: usize = 1 << 18;
 /// The approximate bytes of the error of a bad row: the message, the hint, and the name of the file.
 const ERROR_BYTES: usize = 500;
 
-/// A message of a worker about a part, in the order of the part.
+/// A message of a worker about a part. The worker sends its messages in the order of the part's rows.
 pub(super) enum Message {
     Rows(Decoded),
     BadRows(Vec<BadRow>),

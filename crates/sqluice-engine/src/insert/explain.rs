@@ -10,7 +10,7 @@
 //!
 //! A row without a parent is reported only if no other row of the batch can be its parent, or can replace the row.
 //!
-//! In both cases the refused row is then inserted alone, which gives the message. The caller rolls back these inserts.
+//! In both cases of the drawing, the refused row is then inserted alone, which gives the message. The caller rolls back these inserts.
 
 use rusqlite::{Connection, ErrorCode, Statement, ffi};
 use sqluice_core::batch::describe;

@@ -1,4 +1,5 @@
-//! Inserts the rows of a source by INSERT statements of SQLite: where rows can't be written as pages, or where this would be slower.
+//! Inserts the rows of a source by INSERT statements of SQLite: where rows can't be written as pages, or where writing pages would be
+//! slower.
 //!
 //! ```text
 //!  source ──> parts ──> workers (one per core) ─> batches ──────────────> calling thread

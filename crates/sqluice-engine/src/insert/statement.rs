@@ -49,7 +49,7 @@ impl Statements {
     /// Builds the statements that insert the columns of `how` into `table`.
     ///
     /// # Errors
-    /// If no column is given, or the columns that match rows are no key.
+    /// If no column or too many columns are given, the columns of an upsert are no key, or SQLite can't read the schema.
     pub(super) fn new(connection: &Connection, table: &Table, how: &Insert) -> Result<Statements> {
         let names: Vec<String> =
             how.columns.iter().map(|&column| quoted(&table.columns[column].name)).collect();

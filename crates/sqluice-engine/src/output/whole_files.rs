@@ -68,10 +68,10 @@ impl WholeFiles {
         self.complete.iter().flat_map(WholeFile::removed).cloned().collect()
     }
 
-    /// Gives all files their names.
+    /// Gives all files their names, and makes the names in the folder of the last file durable.
     ///
     /// # Errors
-    /// The error of the first file that can't get its name. The files after it get no names either.
+    /// The error of the first file that can't get its name, after which no file gets its name, or the error of the last folder.
     pub fn finish(mut self) -> Result<()> {
         let mut last = None;
         for mut file in self.complete.drain(..) {

@@ -35,7 +35,8 @@ pub struct ColumnReport {
 pub struct NullMarkers {
     /// The most frequent texts for NULL in the column, such as `NA`.
     pub tokens: Vec<String>,
-    /// `true` if the setting `null` can have these texts read as NULL. JSON has a NULL of its own.
+    /// `true` if the setting `null` would turn these texts into NULL. `false` for formats with typed values, such as JSON: there only a
+    /// null without quotes is NULL.
     pub readable: bool,
     /// The number type that the column would have without the texts for NULL; `None` if some other value is no number.
     #[serde(rename = "type")]

@@ -81,7 +81,7 @@ impl Plan {
         }
     }
 
-    /// Returns the plan for the tables of `schema`. The database may have some of them.
+    /// Returns the plan for the tables of `schema` in the database of `existing`, which may have some of them.
     fn into_existing(schema: &Schema, existing: &TargetSnapshot, options: &WriteOptions) -> Result<Plan> {
         let options = WriteOptions { page_size: existing.page_size, overwrite: false, ..options.clone() };
         let mut plan = Plan::new(schema, Some(existing.target.clone()), &options)?;
@@ -117,7 +117,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Adds notes about full-text tables whose index stays behind.
+    /// Adds notes about full-text tables that do not get the new rows of their tables.
     fn note_full_text_behind(&mut self) {
         for table in &self.tables {
             for name in &table.full_text_behind {

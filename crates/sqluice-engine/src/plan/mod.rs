@@ -341,7 +341,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the folder for temporary files: the folder that the user named, or the folder of the target.
+    /// Returns the folder for temporary files: the folder that the user named, or the folder of the target, or the folder of the system if
+    /// there is no target or the target is no file.
     pub(crate) fn temp_dir(&self) -> Result<PathBuf> {
         match (&self.target, &self.temp_dir) {
             (Some(target), _) => target.temp_dir(),

@@ -27,7 +27,7 @@ pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String
     for (place, (words, files)) in kinds.iter().take(KINDS_MAX).enumerate() {
         parts.push(match files[..] {
             [file] => format!("{file}: {words}"),
-            // The files of the most frequent kind are not named.
+            // The files of the most frequent format are not named.
             _ if place == 0 => format!("{}: {words}", count(files.len() as u64)),
             _ => format!("{}: {words} ({})", count(files.len() as u64), some(files)),
         });

@@ -1,7 +1,7 @@
 //! Checks FOREIGN KEY constraints: the parent of every row must exist.
 //!
 //! `PRAGMA foreign_key_check` returns the rowids of rows without a parent. For a WITHOUT ROWID table, it returns no rowids, and a query
-//! finds the first row. The columns of the foreign key come from the catalogue.
+//! finds the first row. The columns of the foreign key come from SQLite's PRAGMAs.
 
 use rusqlite::{Connection, OptionalExtension};
 use sqluice_core::error::{Error, Result, Setting, message};

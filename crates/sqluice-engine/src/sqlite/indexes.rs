@@ -1,7 +1,7 @@
 //! Creates indexes whose entries only SQLite can compute: partial indexes, and indexes on expressions and generated columns.
 //!
 //! If rows have the same unique key, SQLite's error does not name the rows. A query finds the rows, with the expressions and the WHERE of
-//! the index's statement, which the catalogue does not list.
+//! the index's statement, which no PRAGMA lists.
 
 use rusqlite::{Connection, ErrorCode};
 use sqluice_core::error::{Error, Result};

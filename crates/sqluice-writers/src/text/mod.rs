@@ -7,9 +7,10 @@
 //!  tail        ] (JSON array)
 //! ```
 //!
-//! `load` reads the values back unchanged: NULL is an empty field of CSV, and empty text is `""`; integers have all digits, and floats
-//! the fewest digits that read as the same float. A value that a format can't store is an error, or NULL if [`Mixed::Null`] is set: blobs
-//! and infinities in both formats; in CSV also text with a NUL byte, and a NULL that is the only column.
+//! `load` reads the values back unchanged: NULL is an empty field of CSV, and empty text is `""`; integers have all digits, and floats the
+//! fewest digits that read as the same float. A value that a format can't store is an error, or NULL if [`Mixed::Null`] is set: blobs and
+//! infinities in both formats, and in CSV also text with a NUL byte. In CSV, a NULL that is the only column is always an error, because its
+//! line would be empty.
 
 mod csv;
 mod json;

@@ -110,7 +110,7 @@ impl Projection {
 /// Pushes the entries of all rows to the sorter of each index. Returns the number of rows.
 ///
 /// # Errors
-/// If the file can't be read, is damaged, or temporary space runs out.
+/// If the file can't be read or is damaged, temporary space runs out, or an expression can't be evaluated for a row.
 pub(crate) fn of_rows(
     view: FileView<'_>,
     table: &Table,
@@ -215,7 +215,7 @@ pub(in crate::existing) fn in_parts<T: Take>(
             let read = scan.read(part, &mut pages, &mut reader, each);
             let read = read.map_err(|error| view.failed(error)).and_then(|()| taker.end_part());
             read.inspect_err(|_| {
-                // After an error, no worker begins another part of the tree.
+                // After an error, no thread begins another part of the tree.
                 next.store(scan.parts(), Ordering::Relaxed);
             })?;
         }

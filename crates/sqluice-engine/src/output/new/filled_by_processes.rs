@@ -1,5 +1,5 @@
-//! A file that several processes fill, each with its own range of pages. The driver process then completes the database and renames the
-//! file.
+//! A file that several worker processes fill, each with its own range of pages. The driver process then completes the database and renames
+//! the file.
 //!
 //! ```text
 //!                 time ──>
