@@ -6,7 +6,7 @@
 use sqluice_core::error::{Error, Setting, message};
 use sqluice_core::size::Bytes;
 
-/// The maximum memory for one part of an input, in bytes; `None`: no limit.
+/// The maximum memory, in bytes, for what is in memory as a whole, such as a page or a record batch; `None`: no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryBound(pub Option<u64>);
 

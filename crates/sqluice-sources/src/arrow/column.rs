@@ -6,6 +6,8 @@
 //!  unchecked text                     the same, after a check for UTF-8
 //!  views                              spans in the array of views if all values are short, otherwise copied
 //!  other integers, floats, bool       widened to 64 bits
+//!  decimals                           integers, floats or text
+//!  durations, Unix timestamps         the stored integers
 //!  other types                        written as text
 //! ```
 
@@ -78,8 +80,8 @@ pub(super) struct Fault {
 pub(super) struct Wanted<'a> {
     /// `true` if the column has TEXT affinity.
     pub(super) as_text: bool,
-    /// The type by which the values are interpreted. It differs from the array's type in two cases: unchecked text is an array of binaries,
-    /// and UUIDs and intervals are arrays of fixed-size binaries.
+    /// The type by which the values are interpreted. It differs from the array's type in three cases: unchecked text is an array of
+    /// binaries, an imported map is an array of lists of entries, and UUIDs and intervals are arrays of fixed-size binaries.
     pub(super) kind: &'a DataType,
     pub(super) options: ArrowOptions,
 }
@@ -159,7 +161,7 @@ pub(super) fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn A
             }
         }
         DataType::Union(_, _) => {
-            // A union has no validity bitmap. The child array with the row's value tells whether it is NULL.
+            // A union has no validity bitmap. The child array with the row's value tells whether the value is NULL.
             let nulls = array.logical_nulls();
             let there = |at: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*at));
             (array, places.into_iter().map(|at| at.filter(there)).collect())
@@ -356,7 +358,8 @@ fn checked_views<'a>(
 ) -> Result<Spanned<'a>, Refusal> {
     let all = places.clone().flatten().fold(0, |all, at| all | array.views()[at]);
     let spanned = views(array, places, room)?;
-    // The view of a short text consists of the length, the bytes and zeros.
+    // The view of a short text consists of the length, the bytes and zeros. So behind the 32 bits of the length, only a byte of the text
+    // that is not ASCII has its highest bit set.
     let is_ascii = (all >> 32) & (u128::MAX / 0xff * 0x80) == 0;
     match spanned.0 {
         Cow::Borrowed(_) if is_ascii => Ok(spanned),

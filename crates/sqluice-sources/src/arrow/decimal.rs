@@ -46,8 +46,8 @@ pub(super) fn is_wide(data_type: &DataType) -> bool {
     shape(data_type).is_some_and(|(digits, scale)| i32::from(digits) - i32::from(scale.min(0)) > 18)
 }
 
-/// Returns the guessed column type for decimals of more than 18 digits: the type if no value needs another one. Returns `None` for all other
-/// types.
+/// Returns the guessed column type for decimals of more than 18 digits: the type if no value needs another one. Returns `None` for all
+/// other types, and if [`ArrowOptions::decimal`] is not [`DecimalAs::Auto`].
 pub fn guessed_type(data_type: &DataType, options: ArrowOptions) -> Option<Inferred> {
     match data_type {
         DataType::Dictionary(_, values) => return guessed_type(values, options),

@@ -84,7 +84,7 @@ pub struct ArrowOptions {
     pub timestamp: TimestampAs,
     /// `true` if unsigned integers above 2^63 - 1 become the nearest floats, as in SQLite. A load sets this field to its own `lossy`.
     pub lossy: bool,
-    /// The maximum size of the values of a row, of a page, and of a record batch. A load sets this field by its memory.
+    /// The limit of memory: a page or a record batch may take all of it, the values of a row one eighth. A load sets it to its own memory.
     pub memory: MemoryBound,
 }
 
@@ -95,7 +95,7 @@ setters! { ArrowOptions:
     timestamp(timestamp: TimestampAs) = timestamp;
         /// Accepts unsigned integers above 2^63 - 1 as the nearest floats.
     lossy(lossy: bool) = lossy;
-        /// Sets the maximum size of the values of a row, of a page, and of a record batch.
+        /// Sets the limit of memory: a page or a record batch may take all of it, the values of a row one eighth.
     memory(memory: MemoryBound) = memory;
 }
 

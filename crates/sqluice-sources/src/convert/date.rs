@@ -381,7 +381,7 @@ impl Moment {
     /// Returns the number of days after Sunday, by Sakamoto's rule.
     fn weekday(&self) -> u32 {
         const SHIFTS: [u32; 12] = [0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4];
-        // The calendar repeats after 400 years.
+        // The calendar repeats after 400 years, so 400 may be added. January of year 0 counts as year -1, which `u32` can't hold.
         let year = self.year + 400 - u32::from(self.month < 3);
         (year + year / 4 - year / 100 + year / 400 + SHIFTS[self.month as usize - 1] + self.day) % 7
     }

@@ -1,7 +1,7 @@
 //! The form of timestamps as text. If rows are appended to a column of timestamps, they take the form of the column.
 //!
 //! ```text
-//!  2024-02-29 01:02:03.500+00:00     a blank, 3 digits, an offset: the form of new columns
+//!  2024-02-29 01:02:03.500+00:00     a blank, as few digits as needed, an offset: the form of new columns
 //!  2024-02-29T01:02:03Z              T, no digits, Z
 //! ```
 //!
@@ -61,7 +61,7 @@ impl<'t> Pieces<'t> {
 }
 
 impl MomentForm {
-    /// Returns the form of a timestamp, if it differs from the form of new columns.
+    /// Returns the form of a timestamp, if it differs from the form of new columns. Returns `None` for any other text, too.
     pub fn of(text: &str) -> Option<MomentForm> {
         let Pieces { separator, fraction, zone, .. } = Pieces::of(text.as_bytes())?;
         let form = MomentForm { separator, digits: fraction.len(), is_zulu: zone == b"Z" };

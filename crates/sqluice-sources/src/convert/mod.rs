@@ -16,7 +16,8 @@
 //!
 //! NULL stays NULL, and empty text becomes NULL. A number or boolean of a JSON file is read as if it were written as text.
 //!
-//! Invariant: each value is converted or makes a bad row, whose reason quotes the value. No value stays as it was.
+//! Invariant: each value of a column that the user names is converted or makes a bad row, whose reason quotes the value. Only timestamps
+//! that take the form of an existing column ([`Conversion::of_form`]) may stand beside other text, which stays as it is.
 
 mod accounting;
 mod boolean;
@@ -211,7 +212,7 @@ impl Conversion {
         }
     }
 
-    /// Returns the conversion for a REAL column: integers that no float holds are refused.
+    /// Returns the conversion for a REAL column: without `lossy`, integers that no float holds are refused.
     #[must_use]
     pub fn for_real(&self) -> Conversion {
         let mut conversion = self.clone();

@@ -40,7 +40,7 @@ enum Signs {
     AccountingPercent,
 }
 
-/// A notation of numbers that settings read.
+/// A notation of numbers that a load reads if the user gives the right [settings](Reading::settings).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     separators: Separators,

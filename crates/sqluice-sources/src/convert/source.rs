@@ -174,7 +174,7 @@ impl Scratch {
     }
 }
 
-/// Returns a length as an offset. Converted values are short: a batch of them is far below 4 GiB.
+/// Returns a position in the converted text, or a length, for a [`Span`]. Converted values are short: a batch of them is far below 4 GiB.
 fn offset(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a batch of converted values is short")
 }

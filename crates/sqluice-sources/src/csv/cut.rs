@@ -92,7 +92,7 @@ impl Cutter {
     pub(super) fn skip_lines(&mut self, lines: u64) {
         let mut data = std::mem::take(&mut self.text.rest);
         while self.text.at.line <= lines {
-            // The meaning of a CR depends on the next byte.
+            // The meaning of a CR depends on the next byte, so the last byte waits until more is read.
             let end = if self.text.ended { data.len() } else { data.len().saturating_sub(1) };
             let mut seen = end;
             for at in Finder::new(&data[..end], 0, [b'\n', b'\r']) {
@@ -185,7 +185,7 @@ impl Cutter {
                 return Ok(Some(cut));
             }
             if begin == 0 {
-                // Later input decides if these records are at the end: take a larger part.
+                // Only later input shows if these records are at the end, so a larger part is read.
                 bytes = cut.data.len() + part_bytes;
                 self.put_back(cut);
                 buffer = Vec::new();
@@ -226,7 +226,7 @@ impl Cutter {
                     data.truncate(end);
                     break;
                 }
-                // The record is too long: read no further.
+                // The record is too long, so nothing behind it is read.
                 None if scan.record_too_long(self.marks, &self.delimiter, data.len(), self.text.ended) => {
                     data.truncate(scan.record + self.record_bytes_max + 1);
                     (self.text.ended, self.text.failed) = (true, None);
@@ -238,7 +238,7 @@ impl Cutter {
                 }
                 None if self.text.ended => break,
                 None => {
-                    // Reads grow with the part: the first record is a part of its own, usually short, sometimes long.
+                    // Reads grow with the part, because the first record is a part of its own, which is usually short but may be long.
                     let beyond = data.len().clamp(part_bytes.clamp(1, READ_BYTES_MAX), READ_BYTES_MAX);
                     let bytes = part_bytes.saturating_sub(data.len()) + beyond;
                     self.text.read(&mut data, bytes);

@@ -10,7 +10,8 @@
 //! [`records`](super::records) finds the fields of well-formed records. [`naive`](super::naive) reads each malformed record again, and
 //! finds the fault and the end of the record. The two parsers always agree on which records are malformed.
 //!
-//! Invariant: every record goes to the sink once, in order: in a batch that it took, or as a bad row.
+//! Invariant: every record that is not skipped as a repeated header goes to the sink once, in order: in a batch that the sink takes, or as
+//! a bad row.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -61,7 +61,7 @@ impl Delimiter {
         Delimiter { bytes, len: 2, blanks: false }
     }
 
-    /// Returns this delimiter with text before and after it, if the result is not too long.
+    /// Returns this delimiter with text before and after it, if the result is a valid delimiter of at most [`DELIMITER_BYTES_MAX`] bytes.
     pub(super) fn within(&self, before: &[u8], after: &[u8]) -> Option<Delimiter> {
         let text = [before, self.as_bytes(), after].concat();
         str::from_utf8(&text).ok()?.parse().ok()
@@ -159,7 +159,7 @@ impl From<u8> for Delimiter {
 impl FromStr for Delimiter {
     type Err = Error;
 
-    /// Parses `tab`, `whitespace`, `none`, or any text of up to 16 bytes, in which `\t` is a tab.
+    /// Parses `tab`, `whitespace`, `none`, or any other text of 1 to 16 bytes without line ends and NUL, in which `\t` is a tab.
     fn from_str(text: &str) -> Result<Delimiter> {
         let text = match text {
             "whitespace" => return Ok(Delimiter::WHITESPACE),

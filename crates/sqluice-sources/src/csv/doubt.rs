@@ -87,7 +87,7 @@ pub(super) fn doubt(
     let fields = record.fields.as_ref().ok()?;
     let doubted = |at, lines| Malformed { at, what: What::CouldBeRows { lines } };
     let has_lines = |text: &[u8]| memchr::memchr2(b'\n', b'\r', text).is_some();
-    // An escape may stand for a line end, and makes no line.
+    // The quoted text is searched as it stands in the file, not the value: an escape that means a line end makes no line.
     let of_lines = || {
         fields.iter().enumerate().filter(|(_, field)| field.quoted).filter_map(|(column, field)| {
             // Blanks may precede the quote.

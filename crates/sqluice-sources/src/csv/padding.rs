@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most bytes of padding.
+/// The most bytes of padding. If more such bytes follow one another, they are given as text.
 const PADDING_BYTES_MAX: usize = 64 << 20;
 
 /// A reader that leaves out the padding at the end.

@@ -508,7 +508,7 @@ impl Valid {
         Valid { until: utf8_until(&data[..nul], 0), nul }
     }
 
-    /// Returns `true` if the record from `record` to `end` is valid. The record ends behind `until`.
+    /// Returns `true` if the record from `record` to `end` is valid. The caller asks only for a record that ends behind `until`.
     #[cold]
     fn reaches(&mut self, data: &[u8], record: usize, end: usize) -> bool {
         // The byte at `until` is invalid. If this byte precedes the record, the test begins anew.

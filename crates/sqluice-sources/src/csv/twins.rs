@@ -108,7 +108,7 @@ impl From<CsvOptions> for Setup {
     }
 }
 
-/// Returns a setup of all rows whose sink takes bad rows.
+/// Returns a setup that reads all rows, and whose sink takes bad rows.
 pub(super) fn lenient(options: CsvOptions) -> Setup {
     Setup { sink: Taste { bad_rows: true, ..Taste::default() }, ..Setup::from(options) }
 }

@@ -18,7 +18,8 @@ use super::literal::Literal;
 /// The decoded values of one column, for a batch.
 #[derive(Debug)]
 pub(super) struct LiteralColumn {
-    /// `true` if a number may be kept as text, because SQLite stores the same value for both.
+    /// `true` if a number is kept as text. In a column of numeric affinity, SQLite stores the same value for both. In a TEXT column, all
+    /// digits of the dump are stored.
     numeric: bool,
     /// `true` if the column is an alias of the rowid, whose integers the encoder takes as integers.
     rowid: bool,

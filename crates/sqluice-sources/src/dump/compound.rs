@@ -55,7 +55,8 @@ impl Compound {
         }
     }
 
-    /// Reads the token at the start of `rest` and returns its length. Returns `None` if the window ends within a word.
+    /// Reads the token at the start of `rest` and returns its length. Returns `None` if `rest` ends within a word, and is not the `whole`
+    /// rest of the dump.
     pub(super) fn take(&mut self, rest: &[u8], whole: bool) -> Option<usize> {
         let byte = rest[0];
         if byte.is_ascii_whitespace() {

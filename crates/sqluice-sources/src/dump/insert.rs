@@ -1,4 +1,5 @@
-//! Parses the beginning of INSERT and COPY statements: the table and the columns for the rows.
+//! Parses the beginning of INSERT and COPY statements: the table and the columns for the rows. The text is a window of the dump, which may
+//! end within a statement.
 
 use super::lex::{Dialect, Look, Rules, is_word, look};
 

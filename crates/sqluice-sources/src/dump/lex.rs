@@ -7,7 +7,7 @@
 //! | comment to the end of the line | `--` | `#`, and `--` before white space | `--` |
 //! | comment | `/* */` | `/* */`; the server executes the text of `/*!40101 */` | `/* /* */ */` |
 //!
-//! All functions work on a window of the dump. They return [`Look::More`] if bytes after the window decide.
+//! All functions work on a window of the dump: the bytes that are in memory. They return [`Look::More`] if bytes after the window decide.
 
 use std::borrow::Cow;
 

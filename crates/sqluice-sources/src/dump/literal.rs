@@ -602,7 +602,7 @@ enum Escaped {
     Char(char),
 }
 
-/// Decodes an escape of MySQL. A backslash before any other byte stands for the byte itself.
+/// Decodes an escape of MySQL: `escape` is the byte after the backslash. A byte without a special meaning stands for itself.
 fn mysql_escape(escape: u8) -> u8 {
     match escape {
         b'0' => 0,

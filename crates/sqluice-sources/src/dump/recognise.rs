@@ -155,7 +155,7 @@ fn code(head: &[u8]) -> Vec<u8> {
         };
         match end {
             Look::Comment(to) => {
-                // Keep the beginning of a comment whose text MySQL executes.
+                // MySQL executes the text of this comment, so its beginning, such as `/*!40`, is code.
                 if head[at..to].starts_with(b"/*!") {
                     code.extend_from_slice(&head[at..to]);
                 }

@@ -1,7 +1,7 @@
 //! A source of the rows of a table in a dump.
 //!
 //! ```text
-//!  pieces of INSERT INTO t VALUES ...       ──> parts of up to 1 MiB ──> workers decode literals to batches
+//!  pieces of INSERT INTO t VALUES ...       ──> parts of up to 1 MiB ──> threads decode literals to batches
 //!  pieces of INSERT INTO t(b, a) VALUES ...
 //! ```
 //!
@@ -238,7 +238,7 @@ impl<'t> Walk<'t> {
                 self.header.extend_from_slice(&text[*at..to]);
                 to
             }
-            // Skip a byte of a longer delimiter, or of `ON CONFLICT DO NOTHING`.
+            // The byte belongs to a longer delimiter, or to `ON CONFLICT DO NOTHING`.
             _ => at + 1,
         }
     }

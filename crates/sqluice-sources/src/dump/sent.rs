@@ -1,7 +1,7 @@
 //! A source of the rows of a table that a database server sends.
 //!
 //! ```text
-//!  blocks of whole rows, as they arrive ──> parts ──> workers decode literals to batches
+//!  blocks of whole rows, as they arrive ──> parts ──> threads decode literals to batches
 //! ```
 //!
 //! The blocks of all tables arrive one after another on one reader, which the sources of the tables share.

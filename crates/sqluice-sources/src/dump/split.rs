@@ -28,7 +28,7 @@ use super::literal::{Scanned, scan_row};
 use super::plain::end_of_row;
 use super::sql_mode::SqlMode;
 
-/// The approximate size of a piece of rows in bytes. A piece is decoded by one worker.
+/// The approximate size of a piece of rows in bytes. A piece is decoded by one thread.
 const PIECE_BYTES: u64 = sqluice_core::source::PART_BYTES as u64;
 
 /// The statements of a dump, in order.
@@ -80,7 +80,7 @@ pub struct RowsOfItem {
     pub sent: Option<usize>,
 }
 
-/// Consecutive rows, which one worker decodes.
+/// Consecutive rows, which one thread decodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The offset of the first byte, which begins a statement or, within a long statement, a row.
@@ -150,7 +150,8 @@ impl<'f> Splitter<'f> {
     /// Splits the dump.
     ///
     /// # Errors
-    /// If the file can't be read, if a statement does not fit the memory, or if the context is cancelled.
+    /// If the file can't be read, if a statement or a row does not fit the memory, if the data of a COPY statement have no end, or if the
+    /// context is cancelled.
     pub fn split(self) -> Result<Script> {
         self.split_before([])
     }

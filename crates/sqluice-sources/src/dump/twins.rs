@@ -116,7 +116,7 @@ fn header_and_rows<'t>(text: &'t [u8], dialect: Dialect, entry: &Entry) -> Optio
     if !is(tokens.first()?, b"INSERT") {
         return None;
     }
-    // Find VALUES before a parenthesis, unquoted, as a column or a table may be called VALUES, too.
+    // VALUES is the unquoted word before a parenthesis, because a column or a table may be called VALUES, too.
     let values = tokens
         .windows(2)
         .position(|pair| is(&pair[0], b"VALUES") && is(&pair[1], b"(") && pair[0].0 == Token::Word)?;

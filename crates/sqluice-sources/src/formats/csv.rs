@@ -340,7 +340,7 @@ struct CsvFile {
     padded: Arc<AtomicU64>,
     /// The quoted fields that may have swallowed rows, because a stray quote begins them. They cause a warning.
     doubts: Arc<Doubts>,
-    /// The records that repeat the header and were left out. They cause a note.
+    /// The records that repeat the header, skipped or loaded. Each of the two kinds causes a note.
     repeated: Arc<RepeatedHeaders>,
     /// The number of empty records at the end that were left out.
     left_out: Arc<AtomicU64>,
@@ -360,7 +360,7 @@ impl Content for CsvFile {
         if !same {
             return Err(changed());
         }
-        // Reset the counters: an earlier attempt may have read rows, but it loaded none.
+        // The counters are reset, because an earlier attempt may have read rows, but loaded none.
         self.padded.store(0, Ordering::Relaxed);
         self.doubts.clear();
         self.repeated.clear();

@@ -36,7 +36,7 @@ pub(super) static JSON_ARRAY: FileFormat = FileFormat {
 pub(super) static JSON_OBJECTS: FileFormat =
     FileFormat { words: "JSON objects", ..of(&Json(Some(Layout::Objects))) };
 
-/// Returns the format for one layout of JSON. It is not in the list of all formats, as its name and extensions are those of JSON.
+/// Returns the format for one layout of JSON. It is not in the list of all formats, where [`JSON`](super::JSON) has its name and extensions.
 const fn of(reader: &'static Json) -> FileFormat {
     FileFormat {
         name: "json",

@@ -5,7 +5,7 @@
 //! ```text
 //!  the user names it        the named format; its name may leave the layout open: json is an array or objects
 //!  SQLite format 3          a database, whatever its name is
-//!  PAR1, ARROW1             Parquet, Arrow IPC, whatever the name is
+//!  PAR1, ARROW1, Obj 1      Parquet, Arrow IPC, Avro, whatever the name is
 //!  PK, and xl/workbook.xml  a workbook, whatever the name is
 //!  <html>, <?xml            an error, whatever the name is (`input::foreign`)
 //!  settings, mail, logs     an error, unless a delimiter splits the lines into fields, or the user gives a setting of CSV

@@ -20,7 +20,8 @@ pub(super) fn longer(bytes: usize, bytes_max: usize) -> usize {
 pub struct SampleFacts {
     /// The number of bytes that were requested for the sample.
     pub sample_bytes: usize,
-    /// The length of the sample's text in bytes, decompressed and in UTF-8.
+    /// The length of the sample's text in bytes, decompressed and in UTF-8. For a file that declares its columns, the number of rows in the
+    /// sample.
     pub text_bytes: u64,
     /// `true` if the sample is all of the file.
     pub whole: bool,

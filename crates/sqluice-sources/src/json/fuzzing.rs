@@ -1,4 +1,5 @@
-//! The function that the fuzz target of the JSON reader calls: this reader and serde_json must agree on any bytes.
+//! The function that the fuzz target of the JSON reader calls. For any bytes, the result must not depend on the size of the parts. For JSON
+//! Lines that both this reader and serde_json read by the same rules, it must equal the result of serde_json.
 
 use super::Layout;
 use super::twins::{expected, options, read, taken_rows};
@@ -6,13 +7,14 @@ use super::twins::{expected, options, read, taken_rows};
 /// Reads a file. The first two of `bytes` choose the layout and the size of the parts, and the others are the file.
 ///
 /// # Panics
-/// If the result depends on the cuts, or differs from the result of serde_json.
+/// If the result depends on the size of the parts, or differs from the result of serde_json where the two have the same rules.
 pub fn reads_as_serde_json(bytes: &[u8]) {
     let Some((&[how, part], text)) = bytes.split_first_chunk() else { return };
     let layout = [Layout::Lines, Layout::Array, Layout::Objects][usize::from(how % 3)];
     let whole = read(text, &options(layout, 1 << 20));
     assert_eq!(read(text, &options(layout, usize::from(part) + 1)), whole);
-    // Not compared with serde_json, which has other rules: numbers beyond the range of floats, and bytes that are not UTF-8.
+    // serde_json has other rules for numbers beyond the range of floats, for NUL bytes, CRs, byte order marks and bytes that are not UTF-8.
+    // So text with any of these, or with an exponent, is not compared.
     let Ok(text) = str::from_utf8(text) else { return };
     if layout != Layout::Lines
         || text.contains(['e', 'E', '\0', '\r'])

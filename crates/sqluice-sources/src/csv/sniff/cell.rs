@@ -238,8 +238,8 @@ fn is_address(text: &[u8]) -> bool {
     is_ip() || is_uuid() || is_mail() || is_url() || is_ip6()
 }
 
-/// Returns the shape that codes of one kind have in common: lowercase letters become `a`, uppercase letters `A`, digits `9`, and runs of
-/// each become one character.
+/// Returns the shape that codes of one kind have in common: lowercase letters and all bytes that are not ASCII become `a`, uppercase
+/// letters `A`, digits `9`, and runs of each become one character. Only the first 64 bytes count.
 pub(super) fn shape(value: &[u8]) -> Vec<u8> {
     let mut shape: Vec<u8> = Vec::new();
     for &byte in value.iter().take(64) {

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! In each column, the first field is compared with the others. The first field is a value if it has the same kind as the others (a
-//! number, a date, an address) or the same shape as codes, or if it is one of few words that recur. If not, the first field is a name.
+//! number, a date, an address) or, over codes such as `AB-12`, their shape, or if it is one of few words that recur. If not, the first
+//! field is a name.
 //! Numbers are names if they are years or a sequence, over other values.
 //!
 //! Columns of numbers, dates and the like outvote columns of text. If all columns are text, the first record is the header, with a note,

@@ -14,9 +14,9 @@ pub struct Sniffed {
     pub dialect: Dialect,
     /// `true` if the first record, after the skipped lines, is a header.
     pub header: bool,
-    /// `true` if the evidence for and against a header is nearly even.
+    /// `true` if the header was recognised, not given, and the evidence for and against it is nearly even, or all values are text.
     pub header_is_close: bool,
-    /// `true` if all records of the sample have the same number of fields.
+    /// `true` if all records of the sample, from the header on, have the usual number of fields.
     pub certain: bool,
     /// The number of fields of most records.
     pub fields: usize,
@@ -52,7 +52,7 @@ pub struct Sniffed {
     pub recognised_crlf: bool,
     /// The line of the first stray quote, if all quotes were recognised as text.
     pub stray_quote: Option<u64>,
-    /// The number of records in the sample.
+    /// The number of records in the sample, from the header on.
     pub records: u64,
     /// The number of records that have another number of fields or are malformed.
     pub odd_records: u64,
@@ -87,7 +87,7 @@ impl Sniffed {
     }
 
     /// Returns notes about assumptions, with the settings that change them. A note that the file has no header is missing here: callers add
-    /// this note whenever the user did not give the setting.
+    /// this note whenever the user did not say if the file has a header.
     pub fn notes(&self) -> Vec<Message> {
         let mut notes = Vec::new();
         if let Some(Preamble { lines, names_delimiter, first }) = &self.preamble {

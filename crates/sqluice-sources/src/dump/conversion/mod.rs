@@ -9,7 +9,7 @@ pub(crate) mod array;
 /// A conversion is only needed if the text itself has to change. The affinity of the column converts all other values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conversion {
-    /// The value is stored as its text in the dump.
+    /// The value is stored as it stands in the dump, with the affinity of its column.
     None,
     /// Bytes: text becomes a blob of the same bytes.
     Blob,
@@ -78,7 +78,8 @@ impl Conversion {
     /// than NULL.
     ///
     /// # Errors
-    /// If the text is not a value of the type. The error is the reason.
+    /// If a text for [`Conversion::Bytea`], [`Conversion::Bit`] or [`Conversion::Array`] is not a value of that type. The error is the
+    /// reason. The other conversions leave such a text unchanged.
     pub fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<Converted, &'static str> {
         match self {
             Conversion::None => Ok(Converted::Unchanged),

@@ -320,7 +320,7 @@ impl Translator {
                 }
             }
         }
-        // Try all CHECKs at once first: usually SQLite accepts all of them.
+        // All CHECKs are tried at once first, because SQLite usually accepts all of them.
         let before = new.constraints.len();
         new.constraints.extend(added.iter().map(|(sql, _)| sql.clone()));
         if added.is_empty() || new.try_out(probe).is_ok() {
@@ -441,7 +441,7 @@ impl Translator {
         })
     }
 
-    /// Returns the statement of an index, or a reason if SQLite refuses it.
+    /// Returns the statement of an index. Returns `None`, and adds a note, if the index can't be translated or SQLite refuses it.
     fn index(
         &mut self,
         table: &Table,

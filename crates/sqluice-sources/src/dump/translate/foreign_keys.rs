@@ -18,7 +18,7 @@ pub(super) struct Parents<'t> {
 }
 
 impl Parents<'_> {
-    /// Translates a foreign key. SQLite demands that the columns which it refers to have a unique key.
+    /// Translates a foreign key. SQLite demands that the columns to which a foreign key refers have a unique key.
     fn reference(
         &self,
         table: &Table,

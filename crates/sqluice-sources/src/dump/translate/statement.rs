@@ -338,7 +338,7 @@ impl Translator {
         cursor.word("ONLY");
         let name = self.resolved(cursor.qualified()?);
         cursor.symbol(&Token::Mul);
-        // Take the table out of the list, so that the table and the translator can both be changed.
+        // The table is taken out of the list, so that the table and the translator can both be changed.
         let place = self.places.get(&name).copied();
         let taken = place.and_then(|place| self.tables[place].take());
         let known = taken.is_some();

@@ -25,7 +25,7 @@ pub(super) fn tokens(sql: &str, dialect: Dialect, ansi: bool) -> Option<Vec<Toke
             Token::DoubleQuotedString(value) if ansi => {
                 kept.push(Token::Word(Word { value, quote_style: Some('"'), keyword: NO_KEYWORD }));
             }
-            // Drop an introducer of MySQL such as `_utf8mb4` in `_utf8mb4'x'`: all text of a dump has the same encoding.
+            // An introducer of MySQL, such as `_utf8mb4` in `_utf8mb4'x'`, is dropped, because all text of a dump has the same encoding.
             Token::SingleQuotedString(_) | Token::DoubleQuotedString(_) | Token::HexStringLiteral(_)
                 if dialect == Dialect::MySql
                     && matches!(kept.last(), Some(Token::Word(word)) if is_introducer(word)) =>

@@ -119,7 +119,7 @@ pub(super) fn map(source: &SourceType, dialect: Dialect, is_enum: bool) -> Mappe
     }
 }
 
-/// Returns the type of a decimal: the same type as in a load of Parquet files whose values are not all known.
+/// Returns the type of a decimal: the type of a Parquet column of such decimals whose values are not read first.
 fn decimal(source: &SourceType, dialect: Dialect) -> Mapped {
     let number = |at: usize| source.arguments.get(at).and_then(|digits| digits.parse::<i32>().ok());
     let digits = match (number(0), dialect) {

@@ -370,7 +370,7 @@ impl SheetContent {
 
 impl Content for SheetContent {
     fn source(&mut self, _: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>> {
-        // Reset the findings: an earlier attempt may have read rows, but it loaded none.
+        // The findings are reset, because an earlier attempt may have read rows, but loaded none.
         self.met = AllMet::default();
         Ok(Box::new(self.read(wanted, self.met.clone())?))
     }
@@ -381,7 +381,7 @@ impl Content for SheetContent {
         _: usize,
         wanted: WantedRows<'_>,
     ) -> Result<Box<dyn Counted>> {
-        // This may be called after the load has read the rows: its findings must stay.
+        // This function may be called after the load has read the rows. Then the findings of the load must stay in `self.met`.
         Ok(Box::new(self.read(wanted, AllMet::default())?))
     }
 

@@ -5,7 +5,7 @@
 //!                                                      └──> bad rows: a cell beside the table, a formula without a value
 //! ```
 //!
-//! Rows are read one after another under the lock of the source, because XML can't be split. Meanwhile other workers encode earlier rows.
+//! Rows are read one after another under the lock of the source, because XML can't be split. Meanwhile other threads encode earlier rows.
 //!
 //! Invariant: a part takes at most the memory of the configured part size and one more row.
 
@@ -514,7 +514,7 @@ impl GivenRows for ChunkRows<'_> {
             .iter()
             .map(|cells| match cells.rows() {
                 0 => Vec::new(),
-                // Null bits are stored in words, so a borrowed column can only start at row 0. From any other row on, use single values.
+                // Null bits are stored in words, so a borrowed column can only start at row 0. From any other row on, single values are given.
                 _ if start > 0 => {
                     let mut all = cells.mixed(0, end);
                     if all.is_empty() {

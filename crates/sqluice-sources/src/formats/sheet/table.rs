@@ -329,7 +329,7 @@ fn fill_merged(
     row: u32,
     names: &mut [String],
 ) -> Result<Option<Message>> {
-    // Finding merged cells takes another pass over the sheet, so skip it unless a name is followed by an empty cell.
+    // Merged cells are found in another pass over the sheet. The pass is skipped unless a name is followed by an empty cell.
     if !names.windows(2).any(|pair| !pair[0].is_empty() && pair[1].is_empty()) {
         return Ok(None);
     }
