@@ -61,7 +61,7 @@ pub fn expand<P: AsRef<Path>>(patterns: &[P], cancel: &Cancel) -> Result<Vec<Pat
 /// Returns the files and objects that match patterns, in the order of the patterns; the matches of a pattern are ordered by name.
 ///
 /// # Errors
-/// If a pattern is malformed or matches nothing, or a bucket can't be listed.
+/// If a pattern is malformed or matches nothing, a bucket can't be listed, or standard input (`-`) is named twice.
 #[cfg(feature = "load")]
 pub fn expand_within<P: AsRef<Path>>(
     patterns: &[P],
@@ -71,7 +71,7 @@ pub fn expand_within<P: AsRef<Path>>(
     if !patterns.iter().any(|pattern| is_url(pattern.as_ref())) {
         return input::expand(patterns);
     }
-    // All patterns are expanded together, to find files that are named twice.
+    // Each pattern is expanded alone, so the check that standard input is named only once comes afterwards.
     let mut expanded = Vec::new();
     for pattern in patterns.iter().map(P::as_ref) {
         match is_url(pattern) {

@@ -82,7 +82,8 @@ impl<'s> Declared<'s> {
 /// `with_rows` are the sources that have rows of the table.
 ///
 /// # Errors
-/// If sources would store or accept different values in the columns that they share.
+/// If sources would store or accept different values in the columns that they share, or rows of a source have no value for a column that
+/// must have one.
 pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -> Result<Option<Joined>> {
     let sql_of = |(source, at): (usize, usize)| sources[source].objects[at].sql.as_deref().unwrap_or("");
     let first = object.members[0];

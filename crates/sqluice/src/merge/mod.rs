@@ -114,8 +114,8 @@ impl Merge {
     /// Merges. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// If a source can't be read or is damaged, objects of the same name differ, rows have the same key, or the target can't be written.
-    /// The target is then unchanged, or absent.
+    /// If an option is invalid, a source can't be read or is damaged, objects of the same name differ, rows have the same key or lose their
+    /// parent, or the target can't be written. The target is then unchanged, or absent.
     pub fn run_with(&self, context: &Context<'_>) -> Result<MergeReport> {
         if remote::is_unconnected(Some(&self.target), &self.write) {
             return self.clone().connect(context)?.run_with(context);

@@ -49,7 +49,8 @@ enum Up {
 }
 
 impl Lineage {
-    /// Reads the trees of a reference of a table to itself. Returns `None` if the table has no rows, or too many.
+    /// Reads the trees of a reference of a table to itself. Returns `None` if the table has no rows, or too many, or if the reference is to
+    /// columns that do not exist, or to fewer or more columns than it has.
     pub(super) fn read(
         snapshot: &Snapshot,
         table: &Table,

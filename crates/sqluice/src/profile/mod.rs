@@ -77,7 +77,7 @@ impl Profile {
     /// Reads and describes the database. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// If the database can't be read, or a named table does not exist.
+    /// If the number of threads is 0, the database can't be read, or a named table does not exist.
     pub fn run_with(&self, context: &Context<'_>) -> Result<ProfileReport> {
         let started = Instant::now();
         if self.threads == Some(0) {

@@ -62,7 +62,8 @@ impl NewTable {
     /// Returns the schema that declares the table. If a database exists at `target`, the indexes get names that are unused in the database.
     ///
     /// # Errors
-    /// If the table has no column, a key or an index names an unknown column, or SQLite does not accept a declaration.
+    /// If the table has no column, a key or an index names an unknown column, SQLite does not accept a declaration, the type of a column
+    /// contains more than a type, or an existing `target` can't be read.
     pub fn schema(&self, target: &Path, options: &WriteOptions) -> Result<Schema> {
         let mut taken = vec![self.name.to_ascii_lowercase()];
         if !is_url(target)

@@ -11,7 +11,8 @@ impl Load {
     /// Returns the URL of the server, if the load is from a server; otherwise `None`.
     ///
     /// # Errors
-    /// If the URL is not the only source, or a setting does not apply to the source.
+    /// If the target is a server, the URL is not the only source, a setting does not apply to the source, or a query has no name for its
+    /// table or conditions beside it.
     pub(crate) fn of_server(&self) -> Result<Option<&Path>> {
         if remote::is_server(&self.target) {
             let name = remote::without_secrets(&self.target);
