@@ -200,8 +200,8 @@ pub(crate) fn without_text(schema: &Schema) -> Vec<(&str, &'static str)> {
     virtual_tables(schema).filter_map(|(object, sql)| Some((&*object.name, why(sql)?))).collect()
 }
 
-/// Returns each full-text table that gets no rows, and each virtual table whose comments have no effect, with a note. `is_described` returns
-/// `true` for tables with comments or a given row count.
+/// Returns each full-text table that gets no rows, and each virtual table whose comments have no effect, with a note. `is_described`
+/// returns `true` for tables with comments or a given row count.
 pub(crate) fn notes(schema: &Schema, is_described: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let note = |(object, sql): (&Object, &str)| {
         let content = Content::of(sql);
