@@ -10,8 +10,8 @@ use sqluice_format::check::{Problem, Report};
 use super::PROBLEMS_MAX;
 use super::unverified::{Found, Unverified, UnverifiedKind};
 
-/// Checks the full-text tables among `found`. Adds faults to `report`; a table that was compared with its text is removed from `found`, and
-/// the tables that stay in it get the reason.
+/// Checks the full-text tables among `found`, and adds faults to `report`. A table that was compared with its text is removed from `found`.
+/// A full-text table that was not compared stays in `found`, and the reason is added to its name.
 ///
 /// # Errors
 /// If the check is cancelled.
