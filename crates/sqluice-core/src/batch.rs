@@ -154,7 +154,7 @@ impl<'a> Column<'a> {
             }
     }
 
-    /// Returns the value of `row`. This is the slow way: encoders go column by column.
+    /// Returns the value of `row`. This is slow for many rows, so encoders go column by column.
     #[inline]
     pub fn get(&self, row: usize) -> Value<'a> {
         if self.validity.is_some_and(|validity| !validity.get(row)) {

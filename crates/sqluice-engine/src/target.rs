@@ -125,8 +125,8 @@ impl TargetSnapshot {
         self.combine(schema)
     }
 
-    /// Returns the objects of `schema` that must be created. An existing object must have the same declaration, and is left out. An
-    /// existing table is used as it is.
+    /// Returns `schema` with only the objects that must be created, and its tables. An existing object must have the same declaration. An
+    /// existing table stays in the schema, as the database has it, because it gets rows. Any other existing object is left out.
     ///
     /// # Errors
     /// If an existing object has another declaration, or a name is taken.

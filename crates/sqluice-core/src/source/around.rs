@@ -9,7 +9,8 @@ struct AroundPart<D> {
     decode: D,
 }
 
-/// Returns a part with another way to decode it: `decode` gets the part and the sink, and decodes the part into a sink of its own.
+/// Returns a part that `decode` decodes: `decode` gets the given part and the sink, and decodes this part into a sink of its own, which
+/// passes changed batches on.
 pub fn decoded_by<D>(part: Box<dyn Part>, decode: D) -> Box<dyn Part>
 where
     D: FnMut(&mut dyn Part, &mut dyn Sink) -> Result<()> + Send + 'static,

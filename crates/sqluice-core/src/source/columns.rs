@@ -7,7 +7,7 @@ use crate::batch::{Bytes, Column, ROWS_MAX, Span, Spans, Values};
 pub enum ColumnFrom {
     /// The field with this index.
     Field(usize),
-    /// The same value in every row: the column's DEFAULT.
+    /// A constant that every row gets, such as the column's DEFAULT.
     Constant(Constant),
 }
 
@@ -31,7 +31,7 @@ pub enum Constant {
 pub enum Filled {
     /// The field with this index.
     Field(usize),
-    /// The same value in every row.
+    /// A constant that every row gets.
     Constant(Repeated),
 }
 

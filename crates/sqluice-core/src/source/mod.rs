@@ -167,7 +167,7 @@ pub trait Sink {
     }
 }
 
-/// The ways to handle a text that is not valid UTF-8.
+/// The handling of a text that is not valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BadText {
     /// The row is a bad row.

@@ -78,8 +78,8 @@ impl<R> Outcome<R> {
 }
 
 impl Refuted {
-    /// Returns `Ok` if the schema has changed since the plan was made. The caller then makes another plan for the new schema in the same
-    /// way.
+    /// Returns `Ok` if the schema has changed since the plan was made. The caller then makes another plan for the new schema with the same
+    /// code.
     ///
     /// # Errors
     /// The error of the attempt, if another assumption was refuted.

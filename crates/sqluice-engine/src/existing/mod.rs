@@ -240,12 +240,12 @@ impl Existing {
         })
     }
 
-    /// Returns the reason, a sentence for the plan, why pages can't be written into a database with these properties, such as its text
-    /// encoding, whatever its state; `None` if the properties are no obstacle. The present state may be an obstacle: see
+    /// Returns the reason why pages can never be written into this database, because of a property such as its text encoding, as a sentence
+    /// for the plan. Returns `None` if no property is an obstacle. The present state of the database may still be one: see
     /// [`Transaction::obstacle`].
     ///
     /// # Errors
-    /// If SQLite can't read it.
+    /// If SQLite can't read the database.
     pub fn obstacle(&self) -> Result<Option<String>> {
         self.waiting(&Cancel::new(), "look at", |_| obstacle::of_kind(self))
     }

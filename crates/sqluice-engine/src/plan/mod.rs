@@ -57,7 +57,7 @@ pub struct Plan {
     /// The rowid of the first row of a new table whose rows have no rowids of their own.
     #[serde(skip)]
     pub first_rowid: i64,
-    /// The number of chunks (buffers of finished pages) of each worker.
+    /// The number of chunks (buffers of finished pages) of each worker thread.
     pub chunks_per_worker: usize,
     /// The bytes of buffers that the run takes, without the largest single row.
     pub buffer_bytes: u64,

@@ -1,4 +1,4 @@
-//! The buffer of one worker, which holds pushed items until it is full. Then the items are sorted and spilled to the temporary file as a
+//! The buffer of one thread, which holds pushed items until it is full. Then the items are sorted and spilled to the temporary file as a
 //! run.
 //!
 //! ```text
@@ -44,7 +44,7 @@ const WORD_BYTES: usize = size_of::<u128>();
 /// The number of items after which the average item size is roughly known. Memory for all further items is then reserved at once.
 const MEASURED: usize = 1000;
 
-/// A buffer for the items of one worker.
+/// A buffer for the items of one thread.
 pub struct Buffer<'a> {
     sorter: &'a Sorter,
     /// The keys of the items, while all items are key-only; `held` is empty then. `None` once the items are full items in `held`.
@@ -505,7 +505,7 @@ impl<'a> Buffer<'a> {
     /// Sorts the remaining items and passes them to the sorter as a run in memory.
     ///
     /// # Errors
-    /// If temporary space runs out.
+    /// None at present: nothing is written to disk.
     pub fn flush(&mut self) -> Result<()> {
         let Held { mut arena, end, places, mut prefixes } = std::mem::take(&mut self.held);
         let layout = &self.sorter.layout;

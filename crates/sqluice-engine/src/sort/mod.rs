@@ -5,7 +5,7 @@
 //! ```text
 //!  push ──> Buffer ──sort──> run ┐                    ┌─> range 0, all runs ──> items
 //!  push ──> Buffer ──sort──> run ├──> Sorted, cut ────┼─> range 1, all runs ──> items
-//!           (one per worker) run ┘    into ranges     └─> ...
+//!           (one per thread) run ┘    into ranges     └─> ...
 //!                             │
 //!                             └── spilled to an unnamed file, unless it is the last of its buffer
 //! ```
@@ -50,7 +50,7 @@ use runs::run::SortedRun;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 
-/// A sorter of the entries of one index, or of the rows of one table. All workers push items to it, each through its own [`Buffer`].
+/// A sorter of the entries of one index, or of the rows of one table. All threads push items to it, each through its own [`Buffer`].
 pub struct Sorter {
     layout: Layout,
     ranges: Ranges,
@@ -59,7 +59,7 @@ pub struct Sorter {
     taken: Mutex<Taken>,
 }
 
-/// The sorted runs and the samples that the buffers of all workers have handed over, and the number of items in the runs.
+/// The sorted runs and the samples that the buffers of all threads have handed over, and the number of items in the runs.
 struct Taken {
     runs: Vec<SortedRun>,
     samples: Samples,
@@ -78,7 +78,7 @@ impl Sorter {
         Sorter { layout, ranges, buffer_bytes, spill: Arc::clone(spill), taken: Mutex::new(taken) }
     }
 
-    /// Returns a new buffer for one worker.
+    /// Returns a new buffer, through which one thread pushes items.
     pub fn buffer(&self) -> Buffer<'_> {
         Buffer::new(self, self.buffer_bytes)
     }

@@ -76,7 +76,7 @@ impl Sorted {
     /// Returns the items of range `index`, merged from all runs. Several ranges can be merged at the same time, on any threads.
     ///
     /// # Errors
-    /// If spilled items can't be read.
+    /// None at present: [`RunsInOrder::try_for_each`] reads the spilled items, and returns the errors.
     pub fn range(&self, index: usize) -> Result<RunsInOrder<'_>> {
         let start = index.checked_sub(1).map(|before| &self.cuts[before]);
         let cuts = (start, self.cuts.get(index));

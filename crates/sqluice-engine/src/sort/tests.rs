@@ -57,7 +57,7 @@ fn ints(record: &[u8]) -> Option<Vec<Option<i64>>> {
 
 fn spill() -> (tempfile::TempDir, Arc<Spill>) {
     let folder = tempfile::tempdir().unwrap();
-    // The first 8 pieces go through the page cache, the others past it, so that both ways are tested.
+    // The first 8 pieces go through the page cache, the others past it, so that both are tested.
     let spill = Arc::new(Spill::with_cached(folder.path().to_owned(), 8 * spill::PIECE_BYTES));
     (folder, spill)
 }

@@ -146,7 +146,7 @@ impl LeafReader {
     /// Passes the page and the largest rowid of each leaf to `take`, in the order of the rowids.
     ///
     /// # Errors
-    /// If the file can't be read.
+    /// If the file can't be read, or `take` fails.
     pub(crate) fn read(mut self, mut take: impl FnMut(Child) -> Result<()>) -> Result<()> {
         let mut bytes = [0; LEAF_BYTES];
         for _ in 0..self.range.leaves {

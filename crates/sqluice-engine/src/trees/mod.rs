@@ -1,4 +1,4 @@
-//! Writes B-trees: workers build the leaves on all cores; one writer puts the leaves in order and adds the interior pages.
+//! Writes B-trees. Worker threads build the leaves on all cores. One writer puts the leaves in order and adds the interior pages.
 //!
 //! ```text
 //!  rows    sources ──> parts ──> workers ──> table leaves ──────────────────────┐

@@ -12,8 +12,8 @@ use crate::existing::Existing;
 /// The first schema format with descending indexes, and with integers 0 and 1 that take no bytes.
 const SCHEMA_FORMAT: u32 = 4;
 
-/// Returns the reason, a sentence for the plan, why pages can't be written into a database with these properties, such as its text
-/// encoding, whatever its state. Returns `None` if the properties are no obstacle.
+/// Returns the reason why pages can never be written into this database, because of a property such as its text encoding, as a sentence for
+/// the plan. Returns `None` if no property is an obstacle.
 pub(in crate::existing) fn of_kind(existing: &Existing) -> rusqlite::Result<Option<String>> {
     let connection = &existing.connection;
     let auto_vacuum: i64 = connection.query_row("PRAGMA main.auto_vacuum", [], |row| row.get(0))?;

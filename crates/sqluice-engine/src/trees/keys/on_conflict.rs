@@ -66,8 +66,8 @@ pub(crate) fn resolve(
         unique.groups(sorted, cancel, &mut |numbers| {
             bytes += numbers.len() as u64 * if keys.len() == 1 { DROPPED_BYTES } else { RECORD_BYTES };
             match (numbers, on_conflict) {
-                // Above `memory_bytes`, or without a number for the next group, nothing more is kept: `bytes` only grows on, for the error
-                // message. `max` makes it an error if the group numbers run out first.
+                // If the memory or the group numbers are used up, nothing more is kept. `bytes` still grows, because the error message
+                // names the memory that is needed. `max` makes it an error if the group numbers run out first.
                 _ if bytes > memory_bytes || groups == u32::MAX => bytes = bytes.max(memory_bytes + 1),
                 // With a single key, the first record of each group stays with IGNORE, and the last with REPLACE.
                 ([_, later @ ..], OnConflict::Ignore) if keys.len() == 1 => dropped.extend(later),

@@ -240,8 +240,9 @@ impl<'a> UnionTree<'a> {
         }
     }
 
-    /// Calls `group` with each group of rows in a part that have the same key. A row whose key no other row has is a group of its own. Each
-    /// row is given as the position of its piece in the tree's `pieces`, and its rowid in the source.
+    /// Calls `group` with each group of rows in a part that have the same key. A row whose key no other row has is a group of its own.
+    /// `group` must empty the list that it gets; the first list is empty already. Each row is given as the position of its piece in the
+    /// tree's `pieces`, and its rowid in the source.
     pub(crate) fn groups(&self, part: usize, mut group: impl FnMut(&mut Vec<(u32, i64)>)) -> Result<()> {
         let mut last: Option<LastEntry> = None;
         let mut rows = Vec::new();
