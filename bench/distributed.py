@@ -1,7 +1,8 @@
 """Compares writing SQLite databases from Ray and Spark, and reading them, with other ways, in alternating rounds.
 
 sqluice's sinks are compared with sinks that receive the same blocks and only count the rows, and with the engine's own SQLite connector;
-the commit of shards with a copy of their bytes; a second round, whose tasks run one after another here, with the commit that it replaces.
+the commit of shards with a copy of their bytes. A second round, in which tasks merge the shards (one after another here), is compared
+with the commit by one process that it replaces.
 The rows that were written or read are counted before the time is recorded.
 """
 

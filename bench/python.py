@@ -107,7 +107,7 @@ def compare(title: str, table: str, ways: list[Way], rounds: int, rows: int, fol
     print(f"\n{title}: {rows:,} rows", flush=True)
     wanted: list[Any] | None = None
     for lap in range(rounds):
-        # Every second round in reverse order, so that no way always follows the same other one.
+        # Every second round runs in reverse order, so that no way always follows the same other one.
         for way in ways if lap % 2 == 0 else reversed(ways):
             if way.rounds is not None and lap >= way.rounds:
                 continue
@@ -204,7 +204,7 @@ def compare_methods(rows: int, rounds: int, folder: Path) -> None:
 
 
 def lineitem(scale: float, folder: Path) -> pyarrow.Table:
-    """Returns TPC-H's lineitem with decimals as floats and dates as text, which all ways store in the same way."""
+    """Returns TPC-H's lineitem with decimals as floats and dates as text, which all packages store alike."""
     arguments = ["tpchgen-cli", "parquet", "-s", str(scale), "--tables", "lineitem", "--output-dir", str(folder)]
     subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
     table = pyarrow.parquet.read_table(folder / "lineitem.parquet")

@@ -176,7 +176,7 @@ class MariaDb(Server):
 
     def fill(self, csv: Path, few: int) -> None:
         run(*self.client("-e", "CREATE DATABASE bench", database="mysql"))
-        # A numbered key, by which two connections can each read half of the table.
+        # By the numbered key, two connections can each read half of the table.
         make = f"CREATE TABLE lineitem (id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, {COLUMNS})"
         names = ", ".join(column.split()[0] for column in COLUMNS.split(", "))
         load = f"LOAD DATA LOCAL INFILE '{csv}' INTO TABLE lineitem FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' IGNORE 1 LINES ({names})"
@@ -198,7 +198,7 @@ class MariaDb(Server):
 def data(folder: Path, rows: int) -> Path:
     """Writes rows of TPC-H's lineitem to a CSV file, and returns its path."""
     db, csv = folder / "tpch.db", folder / "lineitem.csv"
-    # Not less than 0.03: at smaller scales, a part has the same supplier twice.
+    # The scale is at least 0.03, because at smaller scales a part has the same supplier twice.
     scale = max(rows / 6_000_000 * 1.01, 0.03)
     run("sqluice", "generate", str(db), "--preset", "tpch", "--scale", f"{scale:.4f}", "-q")
     run("sqluice", "export", str(db), "lineitem", "--limit", str(rows), "--to", str(csv), "-q")

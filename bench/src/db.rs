@@ -47,7 +47,8 @@ pub fn sound(db: &Connection, check: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the numbers in the only row of a query's result. Floats, such as sums, are converted to integers.
+/// Returns the numbers in the only row of a query's result. Floats, such as sums, are converted to integers; any other value
+/// counts as 0.
 ///
 /// # Errors
 /// When SQLite reports an error.

@@ -177,7 +177,7 @@ impl<'a> House<'a> {
     /// Runs a lap of this program in its own process, and parses the result that it prints.
     ///
     /// # Errors
-    /// When the lap fails.
+    /// When the lap fails, or prints something else than a `T` as JSON.
     pub fn asked<T: DeserializeOwned>(&self, words: &[impl AsRef<OsStr>]) -> anyhow::Result<(Took, T)> {
         let took = self.own(words)?;
         let said = serde_json::from_str(&took.stdout).context("a lap reports JSON")?;
@@ -211,7 +211,7 @@ impl<'a> House<'a> {
     /// Prints the tables and ratios, and saves the record. `input` describes the input in the record.
     ///
     /// # Errors
-    /// When the record can't be written.
+    /// When standard output is closed, or the record can't be written.
     pub fn finish<T, R>(
         &self,
         benchmark: &'static str,

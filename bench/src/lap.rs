@@ -17,14 +17,14 @@ pub struct Lap {
     pub rows: u64,
     /// The number of bytes on the disk.
     pub bytes: u64,
-    /// The time from the start of the process to its end, in seconds.
+    /// The time from the start of the process to its end, or the time that the process itself measured, in seconds.
     pub seconds: f64,
     /// The CPU time of all threads together, in seconds.
     pub cpu_seconds: f64,
     /// The peak memory of the process, in bytes.
     pub memory_bytes: u64,
-    /// The write paths of tables and indexes, if there are several, and the kind of output: direct, buffered or discarded. `None` if they
-    /// are unknown.
+    /// A note that is printed with the lap: the kind of output (direct, buffered or discarded), for a load after the write paths of tables
+    /// and indexes, or for a Python program the time of its first step. `None` if nothing of this is known.
     pub output: Option<String>,
     /// Other measurements of the same lap, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -46,7 +46,7 @@ impl Lap {
     /// Runs `verify`, which checks and removes the files of the lap, then prints and returns the lap.
     ///
     /// # Errors
-    /// The error of `verify`.
+    /// The error of `verify`, or when standard output is closed.
     pub fn verified(self, name: &str, verify: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Lap> {
         verify()?;
         say(&format!("  {name:9} {}\n", self.line()))?;

@@ -13,7 +13,7 @@ use crate::words;
 /// The fields of a report that comparisons read.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Report {
-    /// The number of rows in the database.
+    /// The number of rows that the command wrote.
     pub rows: u64,
     /// The size of the database in bytes.
     pub bytes: u64,

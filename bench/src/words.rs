@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 
 /// A value that can be an argument of a lap: a text, a path or a number.
 pub trait Word {
-    /// Returns the word.
+    /// Converts the value to an argument of the command line.
     fn word(&self) -> OsString;
 }
 

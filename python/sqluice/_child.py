@@ -33,7 +33,7 @@ from typing import IO, Any
 from . import _sqluice
 from ._errors import PUBLIC, Error, InputError, Interrupted, TargetError
 
-# The number of rows of Python in one message.
+# The number of rows in one message, if they are Python objects.
 _ROWS = 4096
 
 EXACT = frozenset((int, float, str, bytes, bool, type(None)))
@@ -100,14 +100,14 @@ class Child:
     """The compiled module in a child process, until it is closed."""
 
     def __init__(self) -> None:
-        # Imported here, because the child imports this module, too, and starts no processes.
+        # The import is here, because the child imports this module, too, and starts no processes.
         import subprocess
 
         found = program()
         if found is None:
             message = "something else in this process has the database open, and no child process can open it instead: sys.executable is no Python"
             raise TargetError(message, hint="close its connections first: two SQLite libraries of one process would release each other's locks")
-        # Reentrant: a call may drop the last reference to an object of the child, and so come here again.
+        # The lock is reentrant, because a call may drop the last reference to an object of the child, and so lock again.
         self._lock = threading.RLock()
         self._forgotten: list[int] = []
         self._process_id = os.getpid()
@@ -225,7 +225,7 @@ class Child:
             self._send(("error", None))
             return raised or error
         self._send(("value", value))
-        # Prepare the next rows while the child works.
+        # The next rows are prepared while the child works.
         if isinstance(asked, _Ahead):
             asked.fill()
         return raised
@@ -274,7 +274,7 @@ class Child:
 
 
 class _Ahead:
-    """An iterator of blocks of rows, of which one block is made in advance."""
+    """A function that returns the next block of rows, or None at the end. One block is made in advance."""
 
     def __init__(self, blocks: Iterator[Any]) -> None:
         self._blocks = blocks
@@ -451,7 +451,7 @@ class _Server:
                 self._serve(*message[1:])
                 del message
         finally:
-            # Also on cancellation: a writer that is open then removes its temporary files.
+            # This also happens on cancellation, when a writer that is open removes its temporary files.
             self._objects.clear()
 
     def _serve(self, target: int | None, name: str, args: list[Any], forgotten: list[int], path: list[str]) -> None:
@@ -554,5 +554,5 @@ def serve(pipes: list[str]) -> None:
         _Server(from_, to).run()
     except (KeyboardInterrupt, BrokenPipeError):
         pass
-    # Skip the cleanup of the interpreter, which takes a while.
+    # The cleanup of the interpreter is skipped, because it takes a while.
     os._exit(0)

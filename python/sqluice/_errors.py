@@ -141,7 +141,7 @@ def also_a(kind: type[Error], also: type[Exception]) -> type[Error]:
         return _MADE[kind, also]
     about = {"__module__": "sqluice", "__qualname__": kind.__name__, "__doc__": kind.__doc__, "_made_of": (kind, also)}
     made: type[Error] = type(kind.__name__, (kind, also), about)
-    # Of two threads that make the class, one wins.
+    # If two threads make the class at the same time, both get the same class.
     return _MADE.setdefault((kind, also), made)
 
 

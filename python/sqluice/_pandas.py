@@ -62,7 +62,7 @@ def _taken(keys: Sequence[str], rows: Iterable[Any]) -> list[Any]:
     """Returns the values of each column. The values of the first column are a list; those of other columns are lists or iterators, because most
     are never needed."""
     if type(rows) is zip:
-        # pandas gives a zip of its columns: take these out of it, so that no tuple is made for each row.
+        # pandas gives a zip of its columns. The columns are taken out of the zip, so that no tuple is made for each row.
         made: Any = rows.__reduce__()
         if made[0] is zip and len(made[1]) == len(keys):
             return [list(made[1][0]), *made[1][1:]]
@@ -78,7 +78,7 @@ def _warn(table: Any, reason: str) -> None:
     if getattr(table, "_sqluice_warned", False):
         return
     table._sqluice_warned = True
-    # The warning names the line that calls to_sql: skip the stack frames of pandas and sqluice.
+    # The warning names the line that calls to_sql, so the stack frames of pandas and sqluice are skipped.
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and re.match(r"(pandas|sqluice)\b", str(frame.f_globals.get("__name__", ""))):
         level, frame = level + 1, frame.f_back
@@ -131,7 +131,7 @@ def _connection(table: Any, connection: Any) -> Any:
     dialect = getattr(connection, "dialect", None)
     if getattr(dialect, "name", None) != "sqlite":
         raise _Ordinary("the connection is not one of sqlite3 or of SQLAlchemy for SQLite")
-    # pandas commits a transaction that it has begun itself: this one is then in its exit stack.
+    # pandas commits a transaction only if it has begun the transaction itself, which is then in its exit stack.
     begun = connection.get_transaction()
     closes = getattr(getattr(table.pd_sql, "exit_stack", None), "_exit_callbacks", ())
     if begun is None or connection.in_nested_transaction() or not any(getattr(one[1], "__self__", None) is begun for one in closes):

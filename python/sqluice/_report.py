@@ -63,7 +63,8 @@ class MissedType:
     """The reason why a column is TEXT although nearly all of its values are numbers."""
 
     type: str
-    """The type of the column without these values: `INTEGER` or `REAL`. `types={column: type}` declares it."""
+    """The type that the column would have without the values that are no numbers: `INTEGER` or `REAL`. `types={column: type}` declares
+    it."""
     value: str
     """The first value that is no number, as text."""
     file: str | None
@@ -87,7 +88,8 @@ class NullMarkers:
     tokens: tuple[str, ...]
     """The most frequent of these texts, such as `NA`."""
     readable: bool
-    """True if `null=[...]` reads these texts as NULL; False for JSON, which has its own null."""
+    """True if `null=[...]` would turn these texts into NULL. False for formats with typed values, such as JSON: there only a null without
+    quotes is NULL."""
     type: str | None
     """The number type of the column without these texts, if all other values are numbers."""
     value: str
@@ -133,7 +135,7 @@ class TableReport:
     rows: int
     rejected: int
     rejected_lines: int
-    """The number of lines that these rows take in the input: a row takes several if a quoted field has line breaks."""
+    """The number of lines that the rejected rows take in the input: a row takes several if a quoted field has line breaks."""
     padded: int
     """Rows that were loaded although fields are missing at their end, which are NULL."""
     filtered: int
@@ -286,7 +288,7 @@ class Report:
     rows: int
     rejected: int
     rejected_lines: int
-    """The number of lines that these rows take in the input: a row takes several if a quoted field has line breaks."""
+    """The number of lines that the rejected rows take in the input: a row takes several if a quoted field has line breaks."""
     ignored: int
     """Rows that were left out because another row has the same key, or because a trigger skipped them."""
     pages: int

@@ -180,7 +180,7 @@ class _Message(WriterCommitMessage):
 class _Writer(DataSourceArrowWriter):
     def __init__(self, job: Job, schema: StructType) -> None:
         self._job = job
-        # The columns of a table without rows.
+        # These columns are used if no task has rows.
         self._columns = _columns(schema)
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:

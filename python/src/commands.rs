@@ -1,5 +1,5 @@
 //! The functions `load`, `generate`, `index`, `check`, `pack`, `unpack`, `export`, `copy`, `merge` and `recover`: each converts the
-//! arguments, runs the verb of the crate `sqluice`, and returns its report as JSON.
+//! arguments, runs the verb of the crate `sqluice`, and returns its report as JSON. `expand` returns the paths that a merge reads.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

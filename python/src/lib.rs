@@ -18,8 +18,8 @@
 //! the driver share one SQLite library, which keeps a list of the descriptors of its connections. While a connection of the driver has a
 //! file open, the functions of the module work on the file in a child process.
 //!
-//! Invariant: only the calling thread calls Python, so rows may come from objects that are bound to a thread, such as a cursor of
-//! `sqlite3`.
+//! Invariant: during a run, only the calling thread calls Python, so rows may come from objects that are bound to a thread, such as a
+//! cursor of `sqlite3`.
 
 #![deny(unsafe_code)]
 

@@ -360,7 +360,7 @@ impl Part for RowPart {
         for from in (0..rows).step_by(ROWS_MAX) {
             let mut count = ROWS_MAX.min(rows - from);
             let mut refused: Option<Error> = None;
-            // Give the rows before the bad value first: they may have another fault, which must be reported instead.
+            // The rows before the bad value are given first, because they may have another fault, which must be reported instead.
             while count > 0 {
                 let Some(bad) = self.give(from, count, &constants, sink)? else { break };
                 let number = self.first_row + (from + bad.row) as u64 + 1;

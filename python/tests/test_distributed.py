@@ -63,7 +63,7 @@ def run_twice(job: Job, shares: Sequence[pyarrow.Table], chance: random.Random) 
 
 
 def staged(folder: Path) -> list[str]:
-    """Returns the files in a folder other than the expected databases."""
+    """Returns the hidden names in a folder: the staging folders that jobs have left."""
     return [name for name in os.listdir(folder) if name.startswith(".")]
 
 
@@ -575,7 +575,7 @@ def test_the_target_and_the_staging_folder_may_be_urls(tmp_path: Path, mode: str
     else:
         assert files == ["/out/all/manifest.json", "/out/all/t-00000.db", "/out/all/t-00001.db"]
         assert read_manifest(f"memory://{name}")["rows"] == 3
-    # A local target with shards elsewhere.
+    # The target is local, and the shards wait elsewhere.
     staging = "memory://waiting"
     assert run(Job(tmp_path / "local.db", "t", staging=staging), [table([1])]).rows == 1
     assert memory.find("/waiting") == []
@@ -615,7 +615,7 @@ def test_a_second_round_of_tasks_writes_the_database_that_one_process_would_writ
     chance = random.Random(seed)
     folder = tmp_path_factory.mktemp("t")
     count = max(tasks, len(rows))
-    # Some rows overflow.
+    # Some rows need overflow pages.
     blobs = [chance.randbytes(chance.randrange(9000 if large else 20)) for _ in range(count)]
     padded = [rows[number] if number < len(rows) else (None, None, None, None) for number in range(count)]
     whole = pyarrow.table(
@@ -675,14 +675,14 @@ def test_a_task_that_runs_after_the_commit_writes_nothing_to_the_target(tmp_path
     job.begin()
     shards = [shard for task, share in enumerate(shares) for shard in job.write(share.to_batches(), task)]
     places = job.plan(shards)
-    # The process has the file open, too.
+    # This process has the unfinished file open, as a late task may.
     [unfinished] = tmp_path.glob(".t.db.sqluice-staging/*/target.db")
     with open(unfinished, "r+b"):
         job.commit(shards, placed=[job.place(place) for place in places])
         with closing(sqlite3.connect(tmp_path / "t.db")) as connection, connection:
             connection.execute("UPDATE t SET area = 'changed'")
         before = (tmp_path / "t.db").read_bytes()
-        # Its shard is gone, too.
+        # The shard of the place is gone, too.
         with pytest.raises((sqluice.Error, FileNotFoundError)):
             job.place(places[0])
     assert (tmp_path / "t.db").read_bytes() == before

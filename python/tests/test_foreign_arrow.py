@@ -159,7 +159,7 @@ def kinds(pa: Any) -> list[Any]:
 
 
 def with_changed_buffers(pa: Any, array: Any, change: Any) -> Any:
-    """The array with copies of its buffers that `change` has changed."""
+    """Returns the array with copies of its buffers that `change` has changed."""
     if pa.types.is_dictionary(array.type):
         return pa.DictionaryArray.from_arrays(with_changed_buffers(pa, array.indices, change), with_changed_buffers(pa, array.dictionary, change), safe=False)
     kind = array.type

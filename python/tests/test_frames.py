@@ -399,7 +399,7 @@ def test_a_frame_with_arrow_dtypes_is_stored_like_the_arrow_table(db: Path) -> N
     types = "SELECT name, type FROM pragma_table_info('{}')"
     assert query(db, types.format("of_pandas")) == query(db, types.format("of_arrow"))
     assert query(db, "SELECT ints, nanos, zoned, span FROM of_pandas LIMIT 1") == [("[1,9007199254740993]", "2024-02-29 01:02:03.123456789", "2024-02-29 01:02:03+00:00", 1)]
-    # Columns of NumPy beside them, in frames of several chunks, with an index of Arrow's.
+    # The next frame also has a column of NumPy, several chunks, and an index with text of Arrow.
     mixed = pd.concat([frame, frame.iloc[: count // 2], frame], ignore_index=True)
     mixed.insert(0, "n", np.arange(len(mixed)))
     mixed.index = pd.Index(mixed["text"].fillna("-"), name="key")
@@ -478,7 +478,7 @@ def test_types_of_polars_that_arrow_lacks_are_refused_with_a_remedy_that_works(d
 
 
 def dtypes_of_polars(pl: Any) -> list[Any]:
-    """Every dtype of polars, and each within a list and a struct."""
+    """Returns every dtype of polars, and each within a list, an array and a struct."""
     found = [one for one in vars(pl).values() if isinstance(one, type) and issubclass(one, pl.DataType)]
     plain = [one for one in found if one not in (pl.DataType, pl.Unknown, pl.List, pl.Array, pl.Struct, pl.Map, pl.Enum) and "Extension" not in one.__name__]
     plain = [pl.Decimal(38, 2) if one is pl.Decimal else one for one in plain] + [pl.Enum(["a"]), pl.Map(pl.String, pl.Int8)]
@@ -499,7 +499,7 @@ def test_every_dtype_of_polars_is_stored_or_refused_by_an_error_that_names_the_c
 
 
 def dtypes_of_pandas(pd: Any, np: Any, pa: Any) -> list[Any]:
-    """Columns of two values of every dtype of pandas, NumPy and Arrow."""
+    """Returns columns of two values of every dtype of pandas, NumPy and Arrow."""
     found = [np.zeros(2, dtype=kind) for kind in np.sctypeDict.values() if np.dtype(kind).kind not in "VOmM"]
     found += [np.array(["2024-01-01", "NaT"], dtype=f"M8[{unit}]") for unit in ("s", "ms", "us", "ns")]
     names = [name for name, one in vars(pd).items() if isinstance(one, type) and name.endswith("Dtype") and name not in ("ArrowDtype", "SparseDtype")]

@@ -155,7 +155,7 @@ def test_the_calls_of_these_tests_cover_every_public_function(calls: dict[str, A
     assert set(PUBLIC) - MADE_ELSEWHERE == set(calls)
 
 
-# Words of the binding, of Rust, and of the command.
+# These words of the binding, of Rust and of the command must not be in messages.
 FOREIGN = re.compile(r"failed to extract|Args\b|argument '|object cannot be|\b[ui](8|16|32|64|size)\b|Option<|Vec<|PathBuf|(?<![\w-])--[a-z]")
 
 
@@ -253,7 +253,7 @@ def test_the_type_hints_of_formats_list_the_formats_of_the_command() -> None:
 
 
 def sorted_as(names: list[str]) -> list[str]:
-    """Formats that are written come first in the literal of those that are read."""
+    """Returns formats in the order of the type hints, in which formats that `export` writes come first."""
     written = typing.get_args(_commands.Format)
     return [name for name in written if name in names] + [name for name in names if name not in written]
 

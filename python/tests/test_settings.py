@@ -53,7 +53,7 @@ def differences(verb: str, function: Callable[..., Any]) -> list[str]:
         if parameter in WORDS:
             is_default = given in WORDS[parameter]
         elif default is None:
-            # Nothing: no value, no name, or a switch that is off.
+            # A parameter for a setting without a default has no value, has no names, is a switch that is off, or is required.
             is_default = given in (None, (), False, inspect.Parameter.empty)
         else:
             is_default = given == default and not isinstance(given, bool)
@@ -70,7 +70,7 @@ def test_each_function_has_a_parameter_with_the_default_of_each_declared_setting
 
 
 def undocumented(verb: str, function: Callable[..., Any]) -> list[str]:
-    """The settings that neither the docstring of a function explains, nor those of `write` and `read`, to which others refer.
+    """Returns the settings that neither the docstring of a function explains, nor those of `write` and `read`, to which others refer.
 
     A part of a compound explains nothing: "full-text" is not about `full`.
     """

@@ -162,7 +162,7 @@ def test_unpack_and_stores_do_not_open_the_file_in_this_process(db: Path, tmp_pa
 
 
 class Forbidden:
-    """A stub of the compiled module, which opens no files."""
+    """A stub of the compiled module: any call but that of `descriptors` fails the test."""
 
     descriptors = staticmethod(_sqluice.descriptors)
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  round:  generate -> verified      a process of the release binary, synced at its end
-//!          raw      -> its length    a write of as many bytes, O_DIRECT, one thread, fsync; first in every second round
+//!          raw      -> its length    a write of as many bytes, O_DIRECT, one thread, fsync; before `generate` in every second round
 //!          insert   -> verified      50 rows in each prepared INSERT, unsafe PRAGMAs, fsync
 //!          attach   -> verified      INSERT INTO main.user SELECT * FROM a.user, unsafe PRAGMAs, fsync
 //!          discard  -> its report    all pages encoded, none written
@@ -148,7 +148,7 @@ impl Track<'_> {
         })
     }
 
-    /// Writes as many raw bytes as the big file has. The first call generates the big file first, to learn its size.
+    /// Writes as many raw bytes as the big file has. Its size is known, because the first round begins with the way `generate`.
     fn raw(&mut self) -> anyhow::Result<Lap> {
         let bytes = self.bytes.context("the first lap makes the big file")?;
         let file = self.house.file("raw");

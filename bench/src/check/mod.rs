@@ -63,7 +63,7 @@ pub fn lap(name: &str, words: &mut Words) -> anyhow::Result<Value> {
 /// Runs the comparison, prints the results and saves the record.
 ///
 /// # Errors
-/// When a check finds an error.
+/// When a lap fails, or a check finds an error.
 pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let rows = settings.rows;
     let house = House::open(&settings.options, runner, rows * ROW_BYTES_MAX)?;

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Every second round runs in reverse order. Before each lap the database is read into the page cache. sqluice syncs its files, the
-//! others do not; the time of Python includes only fetching and writing. Every exported file is loaded into a database again, which must
-//! have the row count and the column sums of the table.
+//! other programs do not. The time of Python includes only fetching and writing. Every exported file is loaded into a database again,
+//! which must have the row count and the column sums of the table.
 
 use std::path::{Path, PathBuf};
 

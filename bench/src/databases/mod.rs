@@ -1,4 +1,5 @@
-//! Verbs that read databases: copy, merge, masked copy, recover, export, each compared with other programs. Each part is a subcommand.
+//! Compares the commands that read databases (copy, merge, masked copy, recover and export) with other programs or with runs of sqluice
+//! itself. `tables` compares the time per table of databases with many and few tables. Each part is a subcommand.
 
 mod copy;
 mod export;

@@ -9,9 +9,10 @@
 //!  dot-recover     the database with damaged pages       `.recover`, and a second shell that runs its statements
 //! ```
 //!
-//! The damaged pages are spread over the file and filled with random bytes, except page 1, which has the schema. The first two laps must
-//! have all rows, the others each row that is not on a damaged page, and no row that is not in the sound database. `.recover` needs a shell
-//! that was built with `sqlite_dbpage`. If the shell was not, as Debian's, the comparison says so and runs without this lap.
+//! The damaged pages are leaves of the table, spread over the file and filled with random bytes. The first two laps must write all rows.
+//! The laps of the damaged database must write each row that is not on a damaged page, and no row that is not in the sound database.
+//! `.recover` needs a shell that was built with `sqlite_dbpage`. With another shell, such as Debian's, the comparison says so and runs
+//! without this lap.
 //!
 //! Every second round runs in reverse order. Before each lap the source is read into the page cache. sqluice syncs its files, the shell runs
 //! without a journal and syncs nothing.
@@ -100,7 +101,7 @@ const RATIOS: &[Compared] = &[
     ),
 ];
 
-/// The query for the number of rows, and of those that are also in the sound database.
+/// The query for the number of rows, and for the number of these rows that are also in the sound database.
 const COUNTS: &str =
     "SELECT count(*), total(s.id IS u.id AND (s.area, s.age, s.active) IS (u.area, u.age, u.active))
     FROM user u LEFT JOIN sound.user s ON s.id = u.id";
@@ -180,7 +181,7 @@ fn damage(sound: &Path, damaged: &Path, count: u64) -> anyhow::Result<u64> {
     for number in 0..count {
         let (page, rows, bytes) = leaves[((2 * number + 1) * of_table / (2 * count)) as usize];
         let random = (0..bytes).map(|at| mixed(number * bytes + at) as u8);
-        // No page of a tree begins with this byte.
+        // No page of a B-tree begins with 0xff, so the page is recognized as damaged.
         let random: Vec<u8> = std::iter::once(0xff).chain(random.skip(1)).collect();
         file.seek(SeekFrom::Start((page - 1) * bytes))?;
         file.write_all(&random)?;
@@ -190,7 +191,7 @@ fn damage(sound: &Path, damaged: &Path, count: u64) -> anyhow::Result<u64> {
     Ok(left)
 }
 
-/// Returns the number of rows, and of those that are also in the sound database.
+/// Returns the number of rows of `target`, and the number of these rows that are also in the sound database.
 fn rows_of(target: &Path, sound: &Path) -> anyhow::Result<(u64, u64)> {
     let connection = open(target, "")?;
     connection.execute("ATTACH ?1 AS sound", [sound.to_str().context("a path is UTF-8")?])?;

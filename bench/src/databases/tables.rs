@@ -1,7 +1,8 @@
-//! Databases with many tables: the time of each verb for a table, compared with the time in a database with few tables.
+//! Databases with many tables: the time of each verb, divided by the number of tables, compared with that in the database with the fewest
+//! tables.
 //!
-//! SQLite creates databases of a thousand tables each, which are then merged into larger ones: SQLite walks the whole schema for every
-//! table that it adds. A table has a key, a foreign key to the table before, an index and two rows.
+//! SQLite creates databases of a thousand tables each, which are then merged into larger ones, because SQLite walks the whole schema for
+//! every table that it adds. A table has a key, a foreign key to the table before, an index and two rows.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -123,7 +124,7 @@ fn make(house: &House<'_>, file: &Path, tables: u64, first: u64) -> anyhow::Resu
 fn lap(house: &House<'_>, [one, other]: &[PathBuf; 2], verb: &str) -> anyhow::Result<f64> {
     warm(one)?;
     warm(other)?;
-    // An export writes a folder, other verbs a database.
+    // An export writes a folder, the other verbs write a file.
     let target = house.file(if verb == "export" { "exported" } else { "target.db" });
     if verb == "index" || verb == "load" {
         std::fs::copy(one, &target)?;

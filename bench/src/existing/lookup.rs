@@ -74,7 +74,7 @@ pub(crate) fn look_up(file: &Path, rows: u64, count: u64, way: &str) -> anyhow::
     Ok(all)
 }
 
-/// Replaces the rows of the temporary table `wanted` by these ids, in one transaction.
+/// Replaces the rows of the temporary table `wanted` by `ids`, in one transaction.
 fn fill(db: &Connection, ids: Vec<i64>) -> rusqlite::Result<()> {
     db.execute_batch("BEGIN; DELETE FROM wanted")?;
     let mut insert = db.prepare_cached("INSERT INTO wanted VALUES (?1)")?;

@@ -454,7 +454,8 @@ impl Track<'_> {
         Ok((Took { seconds, ..took }, None))
     }
 
-    /// Checks the journal mode, the row counts and the index entries of the database, and that its content equals that of other ways.
+    /// Checks that no journal is left, then the journal mode, the row counts and the index entries of the database, and that its content
+    /// equals that of the first way.
     fn verify(&mut self, name: &str, check: bool) -> anyhow::Result<()> {
         let target = self.target();
         for suffix in ["-journal", "-wal", "-shm"] {

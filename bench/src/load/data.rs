@@ -29,7 +29,7 @@ pub(crate) const NUMBERS: usize = 8;
 /// The size of the file at scale 1, rounded up, in bytes.
 const BYTES_AT_SCALE_1: f64 = 800e6;
 
-/// The row counts of all versions of the generator, by scale.
+/// The row counts by scale, which are equal in all versions of the generator.
 const KNOWN_ROWS: [(f64, u64); 4] = [(0.01, 60_175), (0.1, 600_572), (1.0, 6_001_215), (10.0, 59_986_052)];
 
 /// A file of rows.
@@ -136,7 +136,7 @@ pub(crate) fn lineitem(
         let scratch = Scratch::new(parent, (scale * BYTES_AT_SCALE_1) as u64)?;
         let fresh = scratch.file("lineitem");
         make(runner, tpchgen, scale, &fresh)?;
-        // Remove an incomplete or changed folder of an earlier run.
+        // An incomplete or changed folder of an earlier run is removed.
         let _ = fs::remove_dir_all(&folder);
         fs::rename(&fresh, &folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }

@@ -3,7 +3,7 @@
 //! ```text
 //!  sqlite3 .dump    INSERT INTO lineitem VALUES(1,155190,...);            a statement for each row; the shell itself writes it
 //!  mysqldump        INSERT INTO `lineitem` VALUES (1,...),(2,...),...;    statements of 1 MB, quotes after backslashes
-//!  pg_dump          COPY public.lineitem (...) FROM stdin;                a row on each line, between tabs
+//!  pg_dump          COPY public.lineitem (...) FROM stdin;                a row on each line, its values separated by tabs
 //! ```
 
 use std::fs::File;

@@ -33,7 +33,8 @@
 //! ```
 //!
 //! "Counted" means that only the rows are counted. Every second round runs in reverse order. Before each lap the input is read into the
-//! page cache. All ways with the same rows must store the same values in all columns; SQLite's quick_check is run once for each way.
+//! page cache. All ways with the same rows must store the same values in all columns. SQLite's quick_check is run at least once for each
+//! way.
 
 mod archives;
 mod data;

@@ -107,7 +107,7 @@ impl Texts {
     }
 }
 
-/// Returns the rank of a random word. The probability of rank r is proportional to about 1 / r.
+/// Returns the rank of a random word. The probability of rank r is about proportional to 1 / r.
 fn rank(random: u64) -> u64 {
     let uniform = (random >> 11) as f64 / (1_u64 << 53) as f64;
     (WORDS as f64).powf(uniform) as u64

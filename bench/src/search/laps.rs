@@ -40,7 +40,7 @@ pub(super) struct Found {
     /// The sums, over all terms, of the number of rows that have the term, and of its occurrences.
     rows_of_terms: i64,
     occurrences: i64,
-    /// The sum of the lengths of all terms.
+    /// The sum, over all terms, of the length in bytes times a factor that depends on the first character.
     lengths: i64,
 }
 

@@ -41,7 +41,7 @@ const MEMORY_BYTES: u64 = 256 << 20;
 /// A full-text index of the table.
 const FTS: &str = "CREATE VIRTUAL TABLE docs_fts USING fts5(body, content='docs', content_rowid='id')";
 
-/// The memory of the program itself, in bytes.
+/// The memory of `sqluice` apart from that for the index, in bytes. It is subtracted before the peak memory is compared with the limit.
 const PROGRAM_BYTES: f64 = 48e6;
 
 /// The command line of the comparison of full-text indexes.
@@ -170,7 +170,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     if matches!(case, Case::Append | Case::Optimize) {
         return changed::run(settings, runner, bytes);
     }
-    // Disk space for the table, a copy of it with an index, and temporary files.
+    // The disk space is enough for the table, a copy of it with an index, and temporary files.
     let house = House::open(&settings.options, runner, 5 * bytes)?;
     let write = |bytes: u64, part: &str| case.texts().written(bytes, &house, &format!("{part}.db"));
     let (rows, tenth) = (write(bytes, "all")?, write(bytes / 10, "tenth")?);

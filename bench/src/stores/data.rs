@@ -25,7 +25,7 @@ pub(crate) fn content(number: u64, version: u64, text: &mut Vec<u8>) {
     let mut word = 0;
     while (text.len() as u64) < bytes {
         let bits = mixed(seed ^ mixed(word));
-        // Choose among a few thousand words; short ones are more frequent.
+        // A word has 2 to 10 letters, and is one of at most 4,096 words of its length.
         let (letters, which) = (2 + bits % 9, mixed((bits >> 8) % 4096));
         text.extend((0..letters).map(|letter| b'a' + ((which >> (5 * letter)) % 26) as u8));
         text.push(if bits >> 60 == 0 { b'\n' } else { b' ' });

@@ -1,4 +1,4 @@
-//! Tests of `bench/generate`: it runs with few rows, and fails if a way writes wrong values.
+//! Tests of `bench/generate`: it runs with few rows, and fails if a compared program writes wrong values.
 
 use std::fmt::Display;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Tests of `bench/index`: it runs with few rows, and fails if a way leaves wrong rows or entries.
+//! Tests of `bench/index`: it runs with few rows, and fails if one of the compared ways (sqluice or SQLite) leaves wrong rows or index
+//! entries.
 
 use crate::comparison::Comparison;
 use crate::support::sqluice;

@@ -1,4 +1,5 @@
-//! Tests of `bench/stores` and `bench/entities`: they run with few files, and fail if a way leaves wrong files.
+//! Tests of `bench/stores` and `bench/entities`: they run with few files. `bench/stores` fails if sqluice writes wrong
+//! files.
 
 use std::path::PathBuf;
 
@@ -65,7 +66,7 @@ fn every_way_writes_the_same_entities() {
     assert_eq!(record["rounds"].as_array().unwrap().len(), 2);
     assert_eq!(record["ratios"].as_array().unwrap().len(), 18);
     assert!(said.contains("| 50 entities |"), "{said}");
-    // Three ways for each of three parts.
+    // The table has a line for each of three ways in each of three parts.
     assert_eq!(
         said.lines().filter(|line| line.starts_with("| ") && line.ends_with("MiB |")).count(),
         9,

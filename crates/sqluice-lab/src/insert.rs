@@ -116,7 +116,7 @@ impl Insert {
         if matches!(way, Way::Carray(_)) && !carray::is_available() {
             return Case::skipped(command, Skip::NotInstalled);
         }
-        // The disk space: the table, for ATTACH also its source, for an index twice as much again.
+        // The disk space is that of the table, for ATTACH also that of its source, for an index twice as much again.
         let copies = 1 + u64::from(*way == Way::Attach) + 2 * u64::from(index.is_some());
         let array_rows = if let Way::Carray(rows) = *way { rows.min(table.rows) } else { BLOCK_ROWS };
         let memory = array_rows * 8
@@ -423,7 +423,7 @@ fn producers(db: &Connection, table: &Table, degree: usize, threads: usize, rang
             });
         }
         drop(send);
-        // Move the receiver here, so that it is dropped before the threads are joined: this ends threads that wait to send.
+        // The receiver is moved here, so that it is dropped before the threads are joined. This ends threads that wait to send.
         let receive = receive;
         receive.iter().try_for_each(|block| bind_block(db, table, degree, &block))
     })

@@ -137,7 +137,7 @@ pub enum Outcome {
         /// The reason.
         reason: Skip,
     },
-    /// The variant was run, and its result was wrong.
+    /// The variant was run, and ended with an error or left a wrong result.
     Failed {
         /// A description of the error.
         why: String,

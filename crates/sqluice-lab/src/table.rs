@@ -161,7 +161,7 @@ impl Table {
                     text.resize(bytes * block.rows, 0);
                     range.clone().zip(text.chunks_exact_mut(*bytes)).for_each(|(row, text)| value(row, text));
                 }
-                // The columns of a block match those of its table.
+                // This can't happen: the columns of a block match those of its table.
                 _ => {}
             }
         }

@@ -17,7 +17,7 @@ pub enum Exact {
     Real(u64),
     /// Text.
     Text(Vec<u8>),
-    /// Bytes.
+    /// A BLOB.
     Blob(Vec<u8>),
 }
 
@@ -109,7 +109,7 @@ fn literal(rng: &mut Rng, declared: &str, strict: bool) -> String {
     }
 }
 
-/// Creates a random table with rows in a new database with random settings. Returns the name of the table.
+/// Creates a random table with rows in a new database with a random page size, encoding and journal mode. Returns the name of the table.
 ///
 /// # Panics
 /// If SQLite can't create the table.
@@ -173,7 +173,7 @@ pub fn make_table(rng: &mut Rng, db: &Path) -> String {
         if round > 0 && rng.bool() {
             let (added, default) = (*rng.choice(types).unwrap(), *rng.choice(&DEFAULTS).unwrap());
             let default = if default.is_empty() { String::new() } else { format!("DEFAULT {default}") };
-            // In STRICT tables, the DEFAULT must have the column's type.
+            // In a STRICT table, a DEFAULT of another type than the column's is an error, and the column is not added.
             let sql = format!("ALTER TABLE {table} ADD COLUMN n{round} {added} {default}");
             if connection.execute_batch(&sql).is_ok() {
                 names.push(format!("n{round}"));

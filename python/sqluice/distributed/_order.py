@@ -65,7 +65,7 @@ class InOrder:
             return batch
         keys = column.to_pylist()
         for row, key in enumerate(keys):
-            # If the largest possible rowid is taken, SQLite tries random rowids: leave the NULL to it.
+            # If the largest possible rowid is taken, SQLite tries random rowids, so the NULL is left to SQLite.
             if key is None and self._last < _ROWID_MAX:
                 keys[row] = self._last + 1
             self._last = max(self._last, keys[row] or self._last)

@@ -35,7 +35,7 @@ class Hash:
 
         if pyarrow.types.is_integer(column.type):
             values = column.fill_null(0).cast(pyarrow.int64()).to_numpy(zero_copy_only=False).astype(numpy.uint64)
-            # The mixing function of SplitMix64.
+            # This is the mixing function of SplitMix64.
             mixed = values + numpy.uint64(0x9E3779B97F4A7C15)
             mixed = (mixed ^ (mixed >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
             mixed = (mixed ^ (mixed >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)

@@ -66,7 +66,7 @@ def _started(pid: int) -> str | None:
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
-        # Z and X: the process has ended, but its parent has not waited for it yet.
+        # In the states Z and X, the process has ended, but its parent has not waited for it yet.
         return None if fields[0] in "ZX" else fields[19]
     except OSError:
         pass
@@ -117,7 +117,7 @@ def _remove(folder: str) -> None:
     try:
         os.rename(_files.local(folder), _files.local(over))
     except FileNotFoundError:
-        # Another job has removed it.
+        # Another job has removed the folder.
         return
     _files.remove(over)
 
@@ -133,7 +133,7 @@ def _is_old(folder: str) -> bool:
 
 
 def end(staging: str, job: str) -> None:
-    """Removes the folder of a job, and the staging if no other job uses it."""
+    """Removes the folder of a job, and the staging folder if no other job uses it."""
     _remove(_files.join(staging, job))
     if not _files.is_url(staging):
         try:

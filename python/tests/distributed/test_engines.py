@@ -22,7 +22,7 @@ Write = Callable[..., None]
 
 
 def content(db: Path, table: str = "t") -> tuple[list[Any], list[Any]]:
-    """Statements, and rows with the classes of their values, sorted."""
+    """Returns the statements, and the sorted rows with the classes of their values."""
     with closing(sqlite3.connect(db)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
@@ -39,7 +39,7 @@ def by_ray(data: pyarrow.Table, tasks: int, target: Path, **options: Any) -> Non
 
 
 def frame_of_spark(session: Any, data: pyarrow.Table) -> Any:
-    """By itself Spark takes timestamps without a time zone for moments."""
+    """Returns the data as a frame of Spark. By default, Spark would take timestamps without a time zone for moments."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return session.createDataFrame(data, schema=from_arrow_schema(data.schema, prefer_timestamp_ntz=True))
@@ -71,13 +71,13 @@ ENGINES: list[tuple[str, Write]] = [("ray", by_ray), ("spark", by_spark), ("dask
 
 
 def shares(data: pyarrow.Table, tasks: int) -> list[pyarrow.Table]:
-    """The rows for each task. The last tasks may get no rows."""
+    """Returns the rows for each task. The last tasks may get no rows."""
     size = -(-data.num_rows // tasks)
     return [data.slice(start * size, size) for start in range(tasks)]
 
 
 def random_rows(chance: random.Random) -> pyarrow.Table:
-    """Columns of every class, with NULLs; in some, all of the first values."""
+    """Returns columns of every class, with NULLs. In some columns, all of the first values are NULL."""
     count = chance.choice([1, 5, 300, 5000])
     rare = chance.random() < 0.3
     ids = chance.sample(range(-(10**6), 10**12), count)
@@ -209,7 +209,7 @@ def test_dask_reads_all_rows_in_the_requested_number_of_parts(dask: Any, db: Pat
 
 
 def kinds() -> pyarrow.Table:
-    """Columns of types that SQLite does not have."""
+    """Returns columns of types that SQLite does not have."""
     moments = [0, 1_767_225_600_123_456, None]
     return pyarrow.table(
         {

@@ -50,7 +50,7 @@ def test_rows_of_tasks_whose_workers_are_killed_are_stored_once(ray: Any, tmp_pa
 def test_rows_of_a_task_that_runs_twice_are_stored_once(ray: Any, tmp_path: Path) -> None:
     # A local class is sent to the workers by value.
     class WritesTwice(sqluice.ray.SQLiteDatasink):
-        """A sink of which a first attempt of each task has ended when Ray starts another."""
+        """A sink whose tasks write all rows twice, as if Ray had started a second attempt after the first had ended."""
 
         def write(self, blocks: Any, ctx: Any) -> Any:
             kept = list(blocks)

@@ -137,7 +137,8 @@ impl<'a> Ways<'a> {
         a.spread.times(&b.spread, self.experiment.more_is_better).unwrap_or(1.0)
     }
 
-    /// Returns `true` if `a` is better than `b` and the samples do not overlap.
+    /// Returns `true` if `a` is better than `b` and the samples do not overlap. If one of them has only one sample, the ratio of the
+    /// medians must be above [`NEARLY`] instead.
     pub(crate) fn is_clearly_better(&self, a: &Way<'_>, b: &Way<'_>) -> bool {
         let is_apart =
             if have_spreads(a, b) { a.spread.is_apart(&b.spread) } else { self.times(a, b) > NEARLY };

@@ -7,8 +7,8 @@
 //!                            └── the page path is timed with the generator  └──> experiments ──> recommendations
 //! ```
 //!
-//! * Ways that insert get rows from memory, so that their time is SQLite's. The page path generates its rows itself, on all cores, and its
-//!   time includes generating and syncing the file.
+//! * Ways that insert get rows from memory, so that their time is SQLite's. The page path, on which sqluice itself writes the
+//!   pages, generates its rows on all cores, and its time includes generating and syncing the file.
 //! * The time of an insert is measured from the first PRAGMA to the closed database, with COMMIT and indexes.
 //! * Triggers and virtual tables of the schema are ignored.
 //!

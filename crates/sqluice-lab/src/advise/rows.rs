@@ -59,7 +59,7 @@ impl SampleRows {
     /// Returns the approximate size of the values in memory, in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         let values = self.tables.iter().flat_map(|table| table.values.iter().flatten());
-        // 56 bytes: the value, and the borrowed value that `sqluice_rows` reads.
+        // 56 bytes are the size of a value and of the borrowed value that `sqluice_rows` reads.
         let bytes = values.map(|value| match value {
             Value::Text(text) => 56 + text.len() as u64,
             Value::Blob(blob) => 56 + blob.len() as u64,
@@ -91,7 +91,8 @@ impl TableRows {
         let rowid = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name));
         let order = match (&table.clustered, rowid) {
             (None, Some(rowid)) => format!(" ORDER BY {rowid}"),
-            // Without ORDER BY: SQLite scans a WITHOUT ROWID table in the order of its key.
+            // No ORDER BY is needed: SQLite scans a WITHOUT ROWID table in the order of its key, and a table whose columns take all names
+            // of the rowid in the order of the rowid.
             _ => String::new(),
         };
         TableRows {
@@ -114,7 +115,7 @@ impl TableRows {
 
     fn read(&self, connection: &Connection, limit: Option<usize>) -> rusqlite::Result<Vec<Vec<Value>>> {
         let limit = limit.map_or_else(String::new, |limit| format!(" LIMIT {limit}"));
-        // NOT INDEXED, as SQLite could instead scan an index that has all columns, in the order of the index.
+        // Without NOT INDEXED, SQLite could scan an index that has all columns, in the order of the index.
         let sql = format!(
             "SELECT {} FROM {} NOT INDEXED{}{limit}",
             self.column_list(),
@@ -157,7 +158,7 @@ pub(super) fn generate(
     write: WriteOptions,
     cancel: &Cancel,
 ) -> Result<()> {
-    // Foreign keys are not checked in any way: all tables have the same row count, so a parent row may be missing.
+    // Foreign keys are not checked: all tables have the same row count, so a parent row may be missing.
     let write = write.foreign_keys(false);
     let generate = Generate::new(file, schema.clone()).rows(rows).seed(SEED).write(write);
     generate.run_with(&Context::default().cancel(cancel)).map(|_| ())

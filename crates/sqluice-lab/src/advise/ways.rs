@@ -236,7 +236,7 @@ impl Way {
         if let Some(wrong) = rows.differs(&file, self.rows_max)? {
             return Ok(WayRun::Wrong(wrong));
         }
-        // Sync what an unsafe way left in the system's page cache, so that the next way is not slowed down.
+        // An unsafe way leaves pages in the system's page cache. They are synced now, so that the next way is not slowed down.
         let writable = OpenOptions::new().write(true).open(&file);
         writable.and_then(|file| file.sync_all()).map_err(|error| Error::read(&file, error))?;
         Ok(WayRun::Done { seconds: done })

@@ -122,7 +122,7 @@ fn busy(table: &Table) -> Case {
             let (found, seconds) = ground.time(|| Ok(vec![sum(&run, rows)]))?;
             Ok(Took::rate(run.rows, seconds, found))
         },
-        // The expected sum, computed row by row without blocks.
+        // The expected sum is computed row by row, without blocks.
         move || {
             let users = (0..expected.rows).map(crate::random::mixed);
             let sums = users.map(|random| {

@@ -1,5 +1,5 @@
-//! Experiments that write entities (a JSON document with two indexed fields) twice: with statements for each entity, with statements of
-//! many rows, and with `EntityStore`.
+//! Experiments that write entities (a JSON document with two indexed fields), and then write them again: with statements for each entity,
+//! with statements of many rows, and with `EntityStore`.
 //!
 //! ```text
 //!  entity (type, key, value)                person  person-00000001  {"id": ...}
@@ -313,7 +313,7 @@ impl Entity for Made {
     }
 }
 
-/// Replaces rows by statements with as many rows as SQLite's parameters permit, and a smaller statement for the rest.
+/// Runs REPLACE INTO for `rows`, with as many rows in each statement as SQLite's parameters permit.
 fn replace<const COLUMNS: usize>(db: &Connection, table: &str, rows: &[[&dyn ToSql; COLUMNS]]) -> Result {
     let row = format!("({})", vec!["?"; COLUMNS].join(", "));
     for rows in rows.chunks(PARAMETERS_MAX / COLUMNS) {

@@ -106,7 +106,7 @@ fn look_up_case(rows: u64, count: u64, ids: Ids) -> Case {
         let db = sql::open(&file, &[("cache_size", "-1000000")])?;
         rows::register(&db)?;
         if ground.must_drop() {
-            // The dropped row is looked up.
+            // The deleted row is one of those that are looked up, so its loss must be noticed.
             db.execute("DELETE FROM user WHERE id = ?1", [wanted(rows, count, 0)[0]])?;
         }
         sql::digest(&db, "SELECT id, age FROM user")?;

@@ -26,7 +26,7 @@ pub use compare::{Change, Contradiction, change, contradictions, times_published
 /// The maximum number of contradictions of an experiment that are reported in full; the others are only counted.
 const CONTRADICTIONS_MAX: usize = 3;
 
-/// Renders the run as an HTML page that needs no network; with `old`, changes since this run are marked.
+/// Renders the run as an HTML page that needs no network. With `old`, changes since that run are marked.
 pub fn html(run: &Run, old: Option<&Run>) -> String {
     html::page(run, old)
 }
@@ -36,7 +36,7 @@ pub fn markdown(run: &Run) -> String {
     markdown::tables(run)
 }
 
-/// Renders the run as tables for a terminal, at most 100 columns wide if names permit; with `old`, changes since this run are marked.
+/// Renders the run as tables for a terminal, at most 100 columns wide if names permit. With `old`, changes since that run are marked.
 pub fn text(run: &Run, old: Option<&Run>) -> String {
     text::tables(run, old)
 }

@@ -35,7 +35,7 @@ fn browse(folder: &Path, proxy: &Proxy, page: &str, args: &[&str]) -> Output {
     let profile = format!("--user-data-dir={}", folder.join("profile").display());
     let mut command = Command::new("chromium");
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"]);
-    // Switch off the requests that the browser makes by itself, such as for updates.
+    // These flags switch off the requests that the browser makes by itself, such as for updates.
     command.args([
         "--disable-background-networking",
         "--disable-component-update",

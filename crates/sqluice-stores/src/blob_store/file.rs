@@ -10,7 +10,7 @@
 //!
 //! All `unsafe` code of a store is in this file. Reading through the file handle needs no SQL statement, and reads all overflow pages of a
 //! blob at once. `bench/stores --only read` measures the gain over a SELECT and over files. If the handle gives no bytes, the store runs an
-//! SQL statement; both ways run the same tests.
+//! SQL statement. The tests run with and without the file handle.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};

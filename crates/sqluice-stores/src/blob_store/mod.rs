@@ -32,8 +32,8 @@
 //!   `.timeout`); a process that does not wait may find the database locked ([`Options::shared`] avoids this). In return, a read needs no
 //!   lock and reads the pages directly: a binary search in the index and the table, and two reads for the blob.
 //! * Readers of this store see a batch as soon as it is committed. Readers wait for a commit and, if a batch has more than 32 MiB (counting
-//!   at least 4 KiB per change), for the rest of the batch. In WAL mode ([`Journal::Wal`]), readers and writers do not wait for each other,
-//!   but every read is an SQL statement.
+//!   4 KiB more for each change), for the rest of the batch. In WAL mode ([`Journal::Wal`]), readers and writers do not wait for each
+//!   other, but every read is an SQL statement.
 //! * Any number of threads can use a store. Each thread reads with its own connection, up to [`Options::readers_max`] connections.
 //!
 //! Invariant: whenever the pages do not answer a read with certainty, SQLite does.

@@ -131,7 +131,7 @@ impl Pool {
             }
             at_work = left;
             rounds += 1;
-            // Most reads take only microseconds.
+            // Most reads take only microseconds, so the first rounds do not sleep.
             match at_work.len() {
                 0 | 1 => {}
                 _ if rounds < YIELDS => thread::yield_now(),
@@ -161,7 +161,7 @@ impl Pool {
     }
 }
 
-/// The functions that the clock calls.
+/// The functions that the clock calls, and `wake`, by which a reader wakes the clock.
 impl Pool {
     pub(super) fn woken_by(&self, clock: Thread) {
         let _ = self.clock.set(clock);

@@ -10,8 +10,8 @@
 //! Overflow pages are consecutive if the blob was written at once. Each overflow page has the number of the next one. If that is
 //! another page than the next in the file, reading continues there.
 //!
-//! The pages are not trusted: an unexpected page gives `None`, and SQLite is asked. The same holds for rare cases: a key that does not fit
-//! its cell, or a value that is a number.
+//! The pages are not trusted: an unexpected page gives `None`, and SQLite is asked. SQLite is also asked in rare cases: for a key that
+//! does not fit its cell, and for a value that is a number.
 
 use std::cmp::Ordering;
 use std::ops::Range;

@@ -133,7 +133,7 @@ struct Waiting<'p> {
 }
 
 impl Change<'_> {
-    /// Returns the memory that a change takes in SQLite's cache: the bytes of its key and blob, but not less than a page.
+    /// Returns an estimate of the memory that a change takes in SQLite's cache: the bytes of its key and blob, and those of a page.
     fn bytes(&self) -> u64 {
         let bytes = match self {
             Change::Put(key, blob) => key.len() + blob.len(),

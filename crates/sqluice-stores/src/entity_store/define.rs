@@ -166,7 +166,7 @@ impl<T> EntityType<T> {
         error.with_words(format!(" (type {:?})", self.name))
     }
 
-    /// Calls the functions of the fields that are results of functions, and sets these elements of `fields`.
+    /// Calls the function of each field that is the result of a function, and puts the result into `fields`.
     pub(super) fn access(&self, entity: &T, fields: &mut [Field<'static>]) {
         for (indexed, field) in self.fields.iter().zip(fields) {
             if let Source::Accessor(accessor) = &indexed.source {

@@ -89,7 +89,7 @@ impl Node {
         !self.members.is_empty() || !self.elements.is_empty()
     }
 
-    /// Returns `true` if no path passes through this node.
+    /// Returns `true` if no path ends at this node or continues from it.
     pub(super) fn is_empty(&self) -> bool {
         self.fields.is_empty() && !self.goes_on()
     }

@@ -152,7 +152,7 @@ struct Batch<'a, T> {
     written: Written,
 }
 
-/// The existing rows of a chunk's entities, grouped by the columns that change.
+/// The rows of a chunk: those with new keys, and those with existing keys, grouped by the columns that change.
 struct Sorted {
     new: Vec<usize>,
     /// Rows in which an indexed field changes: (position in the chunk, rowid).
