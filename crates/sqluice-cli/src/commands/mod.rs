@@ -188,7 +188,7 @@ fn print_phases(phases: &[PhaseReport], printer: &Printer) {
     }
 }
 
-/// Prints side effects: replaced databases, repeated keys, bad rows.
+/// Prints side effects: replaced databases, removed temporary files, rows that a filter left out, repeated keys, bad rows.
 fn print_side_effects(report: &Report, rejects: Option<&Path>, printer: &Printer) {
     let (replaced, replacement) = (report.replaced.as_ref(), report.replacement.as_ref());
     replaced::summarize(replaced, replacement, report.target.as_deref(), printer);
@@ -208,7 +208,7 @@ fn print_side_effects(report: &Report, rejects: Option<&Path>, printer: &Printer
     }
 }
 
-/// Prints the treatment of rows with repeated keys.
+/// Prints how many rows a filter left out, and how rows with repeated keys were treated.
 fn print_conflicts(report: &Report, printer: &Printer) {
     let sum = |of: fn(&TableReport) -> Option<u64>| report.tables.iter().filter_map(of).sum::<u64>();
     let filtered: u64 = report.tables.iter().map(|table| table.filtered).sum();

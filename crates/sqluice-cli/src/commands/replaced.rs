@@ -15,8 +15,8 @@ use crate::quantities::{counted, grouped};
 /// The maximum number of listed tables.
 const TABLES_MAX: usize = 20;
 
-/// Asks the user before a database is replaced. Does not ask with `--yes`, or if no answer is possible: standard input is not a terminal,
-/// or is one of the `inputs`.
+/// Asks the user before a database with tables is replaced, and returns an error unless the answer is yes. Does not ask with `--yes`, or if
+/// no answer is possible: standard input or standard error is not a terminal, or standard input is one of the `inputs`.
 pub(super) fn confirm<'p>(
     wanted: Option<Wanted>,
     yes: bool,

@@ -67,7 +67,7 @@ fn summarize(report: &UnpackReport, printer: &Printer) {
     printer.done("Unpacked", &format!("{what} into {folder}: {bytes} in {time}"));
 }
 
-/// Prints the names and the metadata of the files.
+/// Prints the names of the files, and with `--verbose` or `--json` their metadata. Names of refused rows are printed as warnings.
 fn list(unpack: &archive::Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     if printer.is_json() {
         return list_json(unpack, cancel);

@@ -7,8 +7,8 @@
 //!  sqluice load shop.db x.csv --sep ';'   is refused with the line to type: sqluice load shop.db x.csv --delimiter ';'
 //! ```
 //!
-//! Modules, from the bottom up: `kind`: the kinds of words; `words`: a command line as words; `verbs` and `flags`: the commands and flags of
-//! other tools.
+//! Modules, from the bottom up: `kind`: the kinds of words; `words`: a command line as words; `verbs` and `flags`: the commands and flags
+//! of other tools.
 //!
 //! Invariants: only a command line that the parser accepts is suggested; a database that exists is never guessed as the target.
 
@@ -237,8 +237,8 @@ const HARMFUL: [Setting; 11] = [
     Setting::ReplaceTable,
 ];
 
-/// Returns the given command line with the flag that a hint names. Returns `None` if the hint names several flags, or a harmful one, or if
-/// the line would be long.
+/// Returns the given command line with the flag that a hint names. Returns `None` if the hint names several flags, a harmful one or a
+/// placeholder, if the flag is given already or can't be added, or if the line would be long.
 pub(crate) fn with_flag_of(hint: &Message, given: &[OsString]) -> Option<String> {
     let mut settings = hint.settings_with_values();
     let (setting, value) = settings.next()?;

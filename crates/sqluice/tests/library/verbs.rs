@@ -151,7 +151,7 @@ fn schema(sql: &str) -> Schema {
     Schema::parse(sql, "schema.sql".as_ref()).unwrap()
 }
 
-/// Returns all verbs by their names. Each makes the file or folder `out`, except for those that only read, and for `index`.
+/// Returns all verbs by their names. Each makes the file or folder `out`, or `out.csv`, except for those that only read, and for `index`.
 fn verbs(home: &Home) -> Vec<(&'static str, Box<dyn Verb>)> {
     let (db, csv, folder, out) =
         (home.path("in.db"), home.path("in.csv"), home.path("folder"), home.path("out"));

@@ -90,8 +90,8 @@ fn no_source_file_has_a_mark_of_unfinished_work() {
     assert!(undone.is_empty(), "{undone:#?}");
 }
 
-/// Returns the flags in the string literals of a source: at the beginning of a literal, or after a space or an opening bracket. Rust
-/// comments, and SQL comments, which begin with `-- `, are skipped.
+/// Returns the lines of a source that have a flag in a string literal, with their numbers. A flag follows a quotation mark, a backtick, a
+/// space or an opening bracket. Rust comments, and SQL comments, which begin with `-- `, are skipped.
 fn flags_in_strings(source: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in source.lines().enumerate() {

@@ -66,7 +66,8 @@ fn a_change_over_the_limit_on_file_sizes_leaves_the_old_database() {
 /// A system call to let fail: its name, and its number among the calls of this name in its thread.
 type Fault = (String, usize);
 
-/// Returns the system calls of a complete run that open, read, write, sync, truncate or remove a file of the database, by name.
+/// Returns the numbers of the system calls of a complete run that open, read, write, sync, truncate or remove a file of the database, by
+/// the name of the call.
 fn faults(case: &Case) -> BTreeMap<String, Vec<usize>> {
     const FAILING: [&str; 8] =
         ["pwrite64", "pwritev", "fsync", "fdatasync", "ftruncate", "unlink", "openat", "pread64"];

@@ -146,7 +146,7 @@ fn moments(case: &Case) -> BTreeMap<Phase, Vec<Moment>> {
     moments
 }
 
-/// Returns the kinds of files in the folder after a kill, for the histogram.
+/// Describes what a kill left in the folder, for the histogram.
 fn left(case: &Case, folder: &Path) -> String {
     let bytes = |name: &str| fs::metadata(folder.join(name)).map_or(0, |file| file.len());
     let parts = [

@@ -78,7 +78,8 @@ fn open_and_close(database: &Path, stop: &AtomicBool) {
     }
 }
 
-/// Asserts that a killed run has left the old content or the new one, in the right journal mode. Returns `true` for the new content.
+/// Asserts that a killed run has left the old content or the new one, in the right journal mode. Returns `true` for
+/// new rows, which a copy does not have.
 #[track_caller]
 fn assert_whole(what: What, left: Left, database: &Path, at: &str) -> bool {
     let mode = if left.is_wal() { "wal" } else { "delete" };

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::support::{folder, generate, integrity, names, run};
 use crate::transcript::matches;
 
-/// Makes a database with an index, a view, a trigger, a reference and free pages.
+/// Makes a database with an index, a view, a reference and free pages.
 fn shop(folder: &Path) {
     let sql = "CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT);
         CREATE TABLE orders (id INTEGER PRIMARY KEY, customer REFERENCES customer, day TEXT);
@@ -23,7 +23,7 @@ fn shop(folder: &Path) {
     Connection::open(folder.join("shop.db")).unwrap().execute_batch(sql).unwrap();
 }
 
-/// Returns the rows of the shop's view, and its schema.
+/// Returns the number and the text of the rows of the shop's view, and the schema of the database.
 fn content(db: &Path) -> (i64, String, String) {
     let db = Connection::open(db).unwrap();
     db.query_row(

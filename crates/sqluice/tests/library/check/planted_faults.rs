@@ -322,7 +322,7 @@ impl Fault {
 }
 
 impl File {
-    /// Returns two cells on pages of the same kind whose records have the same size.
+    /// Returns two cells on index pages whose records take the same size on the page; `None` if only one cell has the size of the first.
     fn pair(&mut self, cells: &[Index; 2]) -> Option<[Cell; 2]> {
         let all = self.cells_of(INDEX);
         let one = cells[0].get(&all).clone();

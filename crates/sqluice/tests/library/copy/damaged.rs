@@ -214,7 +214,7 @@ fn changed(path: &Path, change: impl FnOnce(&Connection)) {
     change(&connection);
 }
 
-/// Takes entries of the index away: the schema leaves the index out while rows are deleted.
+/// Makes the index lack three rows: the schema leaves the index out while they are inserted.
 fn lose_entries(connection: &Connection) {
     connection
         .execute_batch(

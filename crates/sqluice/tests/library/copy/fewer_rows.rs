@@ -105,7 +105,7 @@ fn make(rng: &mut Rng, folder: &Path) -> (PathBuf, PathBuf) {
     (db, twin)
 }
 
-/// Returns all rows of all tables, with their rowids, and the classes of their values.
+/// Returns all rows of all tables, with their rowids, and the storage classes of their values.
 fn rows(db: &Path) -> Vec<Vec<String>> {
     let connection = open(db);
     let of_table = |table: &&str| {

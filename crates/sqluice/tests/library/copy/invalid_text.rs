@@ -9,7 +9,7 @@ use sqluice::load::Load;
 use sqluice::profile::Profile;
 use sqluice::schema::Schema;
 
-/// Makes a database with three rows. The text of the second has the bytes `ff fe`.
+/// Makes a database with three rows. The text of the second has the bytes `ff fe`, or in UTF-16 half a surrogate pair.
 fn database(path: &Path, encoding: &str) {
     let connection = Connection::open(path).unwrap();
     let bad = if encoding == "UTF-8" { "x'fffe'" } else { "x'00d8'" };

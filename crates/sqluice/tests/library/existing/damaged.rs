@@ -53,7 +53,7 @@ fn damaged() -> impl Strategy<Value = Damaged> {
 }
 
 impl Damaged {
-    /// Makes the database, sound at first, and with free pages.
+    /// Makes a sound database with free pages, and then plants the faults in its file.
     fn make(&self, path: &Path) {
         let Damaged { table, mode, page_bytes, .. } = self;
         let connection = Connection::open(path).unwrap();

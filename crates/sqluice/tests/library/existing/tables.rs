@@ -38,7 +38,7 @@ fn compare(old: &Old, case: &KeyCase) {
     }
 }
 
-/// Deletes, updates and inserts rows by SQLite in both databases.
+/// Inserts rows, and adds and drops a table by SQLite in both databases, which must stay sound and equal.
 fn change(case: &KeyCase, rows: &[Vec<crate::support::keys::Row>], both: [&Connection; 2]) {
     for database in both {
         for (table, rows) in case.tables.iter().zip(rows) {

@@ -61,7 +61,7 @@ fn write(db: &Path, stop: &AtomicBool, commits: &AtomicU64) {
     }
 }
 
-/// Returns the transaction numbers in a CSV file, without its header.
+/// Returns the different transaction numbers in a CSV file with a header.
 fn states(file: &Path) -> Vec<u64> {
     let text = std::fs::read_to_string(file).unwrap();
     let mut states: Vec<u64> =

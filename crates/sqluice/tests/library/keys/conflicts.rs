@@ -14,7 +14,7 @@ use sqluice::progress::Context;
 use sqluice::schema::Schema;
 use sqluice::write::write_tables;
 
-/// Loads rows, and returns the rows that table `t` has then, in the order of their keys.
+/// Writes rows, and returns the rows that table `t` has then, in the order of the table.
 fn ours(sql: &str, rows: &[Row], options: &WriteOptions, batch_rows: usize) -> Result<Vec<Row>, Error> {
     let home = Home::new();
     let path = home.path("x.db");
@@ -51,7 +51,7 @@ fn text(text: &str) -> Owned {
     Owned::Text(text.as_bytes().to_vec())
 }
 
-/// Returns the error of a run with these rows.
+/// Returns the values in the error of a run with these rows. The error must name the columns that SQLite's error names.
 fn refused(sql: &str, rows: &[Row]) -> String {
     let error = ours(sql, rows, &options(OnConflict::Abort), 100).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Input);

@@ -19,6 +19,7 @@ const THREADS: [usize; 4] = [1, 2, 3, 5];
 const CHUNKS_MIN: u64 = 4;
 
 /// Asserts that runs with other numbers of threads and other memory make the same file, or fail with the same error.
+/// Returns the bytes of the file; `None` if the runs fail.
 fn assert_same(
     memory_bytes: &[u64],
     mut run: impl FnMut(&Path, usize, u64) -> Result<Report>,

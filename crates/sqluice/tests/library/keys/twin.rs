@@ -224,7 +224,7 @@ fn text(value: &Owned) -> &str {
     }
 }
 
-/// Deletes, updates and inserts rows by SQLite in both databases.
+/// Inserts, deletes and replaces rows by SQLite in both databases, which must stay sound and equal.
 fn change(case: &KeyCase, ours: &Connection, twin: &Connection, rows: &[Vec<Row>]) {
     for (table, rows) in case.tables.iter().zip(rows) {
         let name = quoted(&table.name);

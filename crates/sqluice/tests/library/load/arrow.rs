@@ -398,7 +398,7 @@ fn files_that_declare_different_types_fill_a_column_that_keeps_all_values() {
     }
 }
 
-/// Writes a Parquet file whose column `t` has timestamps of 96 bits: days since the Julian calendar began, and nanoseconds.
+/// Writes a Parquet file whose column `t` has timestamps of 96 bits: a Julian day number, and nanoseconds of the day.
 fn write_int96(path: &Path, timestamps: &[(u32, u64)]) {
     use parquet::data_type::{Int96, Int96Type};
     let schema = parquet::schema::parser::parse_message_type("message m { required int96 t; }").unwrap();

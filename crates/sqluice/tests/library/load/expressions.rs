@@ -30,7 +30,7 @@ fn refused(csv: &str, with: impl FnOnce(Load) -> Load) -> String {
     shown(&error, &home)
 }
 
-/// Returns all rows of a table with their rowids, as SQL literals.
+/// Returns all rows of table `t` with their rowids, as text.
 fn values(home: &Home) -> Vec<String> {
     let database = open(&home.path("x.db"));
     assert_eq!(integrity(&database), "ok");

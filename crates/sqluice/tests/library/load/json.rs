@@ -27,7 +27,7 @@ fn rows(db: &Connection, sql: &str) -> Vec<Vec<Value>> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Returns rows as text, with the classes of their values.
+/// Returns rows as text that shows the storage classes of the values.
 fn told(db: &Connection, table: &str) -> Vec<String> {
     let value = |value: Value| match value {
         Value::Null => "-".to_owned(),

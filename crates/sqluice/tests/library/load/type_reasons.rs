@@ -32,7 +32,8 @@ fn line(format: &str, row: usize, value: &str) -> String {
     }
 }
 
-/// Returns files of about `bytes` bytes whose values are numbers, but for one value in row `at` of the last file.
+/// Returns files of about `bytes` bytes in all whose values are numbers, but for `value` in the last file, at the share `at` of its rows.
+/// Also returns the line of `value`.
 fn files(home: &Home, format: &str, count: usize, bytes: usize, at: f64, value: &str) -> (Vec<PathBuf>, u64) {
     let rows = bytes / count / 24;
     let at = ((rows - 1) as f64 * at) as usize;
@@ -151,8 +152,8 @@ fn numbers_in_another_notation_are_reported_with_the_settings_that_read_them() {
     assert_eq!(of(&["5 MHZ", "6 MHZ"]), "", "no currency");
 }
 
-/// Returns files of about `bytes` bytes whose column `v` has the values of `rare` in the first file, every 20,000 rows, and numbers from
-/// the row `filled` of the last file on. The last file also has "unknown" in its row `at`.
+/// Returns files of about `bytes` bytes in all whose column `v` is mostly NULL. It has `rare` once in 20,000 rows, and numbers in the last
+/// quarter of the last file. The last file also has "unknown" at the share `at` of its rows.
 fn late_files(
     home: &Home,
     format: &str,

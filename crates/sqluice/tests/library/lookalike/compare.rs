@@ -170,7 +170,7 @@ impl Pair {
         }
     }
 
-    /// Compares the numbers of rows of ten joins and more: they may differ by 10%.
+    /// Compares the results of joins and similar counts, which may differ by 10% and 5 more.
     fn compare_joins(&self) {
         let mut queries = Vec::new();
         for table in &self.schema.tables {

@@ -147,7 +147,7 @@ fn composite(connection: &Connection, random: &mut Random, name: &str) -> Made {
     Made { name: name.to_owned(), keys: columns.clone(), up: None, group: None, few: columns }
 }
 
-/// Creates a table with a parent, a partial unique index, a unique expression, and CHECKs over several columns.
+/// Creates a table with one or two parents, a partial unique index, a unique expression, and CHECKs over several columns.
 fn constrained(connection: &Connection, random: &mut Random, name: &str) -> Made {
     let (parents, rows) = (300 + random.below(400), 1000 + random.below(500));
     connection
@@ -182,7 +182,7 @@ fn constrained(connection: &Connection, random: &mut Random, name: &str) -> Made
     Made { name: name.to_owned(), keys: vec!["slot".to_owned()], up: None, group: None, few }
 }
 
-/// Makes the look-alike of a database, and returns the report.
+/// Makes the look-alike of a database. Returns the report of the run, and the text of the profile.
 fn like(home: &Home) -> (Report, String) {
     let profile = profile(&home.path("original.db"));
     let schema = profile.schema().unwrap_or_else(|error| panic!("{error}\n{}", profile.text));

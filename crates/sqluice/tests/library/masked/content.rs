@@ -128,7 +128,7 @@ fn the_mask_shift_refuses_a_number_that_is_no_time_without_showing_the_number() 
     );
 }
 
-/// Asserts that a column has the same values in both databases or only new ones, and that equal old values became equal new values.
+/// Asserts that NULLs of a column stay NULL and no other value becomes NULL, and that equal old values became equal new values.
 fn assert_masked(old: &[Vec<Exact>], new: &[Vec<Exact>], column: usize) {
     let mut became: HashMap<String, &Exact> = HashMap::new();
     for (was, is) in old.iter().zip(new) {

@@ -252,7 +252,7 @@ impl KeyTable {
         keys
     }
 
-    /// Makes the values of one column of each key distinct: mostly if a conflict ends the run, sometimes otherwise.
+    /// Makes the values of one column of each key distinct: almost always if a conflict ends the run, and less often otherwise.
     fn make_keys_differ(&mut self, random: &mut Random, on_conflict: OnConflict) {
         let often = if on_conflict == OnConflict::Abort { 20 } else { 3 };
         for key in self.unique_keys() {

@@ -134,7 +134,7 @@ fn first_rowid() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// Generates a table of up to `columns` columns and `rows` rows in a batch.
+/// Generates a table of up to `columns` columns, with up to `batches` batches of up to `rows` rows.
 pub(crate) fn table(columns: usize, batches: usize, rows: usize) -> impl Strategy<Value = RandomTable> {
     let alias = prop_oneof![
         2 => Just(None),

@@ -56,7 +56,7 @@ fn wide(name: &str) -> String {
     format!("CREATE TABLE {name} (a INT{columns})")
 }
 
-/// Returns all values of a query, as literals.
+/// Returns the rows of a query, with values as `Debug` prints them.
 fn literals(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(sql).unwrap();
     let columns = statement.column_count();

@@ -82,7 +82,8 @@ fn generated_files_are_the_same_with_any_number_of_threads() {
     }
 }
 
-/// Returns the rows of two tables, with many parts of many sizes, some without rows.
+/// Returns the rows of two tables, with many parts of many sizes, some without rows. The batches of `bad`, which count from 1000 in the
+/// second table, have a NULL in a NOT NULL column.
 fn sources(seed: u64, bad: &[usize]) -> Vec<Box<dyn Source>> {
     let mut random = Random(seed);
     let make = |random: &mut Random, table: usize| -> Box<dyn Source> {

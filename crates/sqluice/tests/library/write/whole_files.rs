@@ -169,7 +169,7 @@ impl Case {
         self.change(&ours);
     }
 
-    /// Deletes, updates and inserts rows by SQLite.
+    /// Inserts and deletes rows, and creates indexes and a table by SQLite. The database must stay sound.
     fn change(&self, database: &Connection) {
         for table in &self.tables {
             let name = quoted(&table.name);

@@ -1,5 +1,5 @@
-//! Dumps of random databases, by the shell of SQLite and by our export, make the database that SQLite makes of them: the built-in SQLite, and
-//! the version that is installed.
+//! Dumps of random databases, by the shell of SQLite and by our export, are loaded as the database that SQLite makes of them: the built-in
+//! SQLite, and the version that is installed.
 
 use std::fs;
 use std::path::Path;
@@ -39,8 +39,8 @@ pub(super) fn dump_by_shell(db: &Path, command: &str, dump: &Path) -> bool {
     true
 }
 
-/// Makes a database of a dump by the shell of SQLite. Returns `false` if the shell is not installed, or does not run each statement: the shell
-/// ends a statement at a line with a slash, and older versions do not make `sqlite_stat4`.
+/// Makes a database of a dump by the shell of SQLite. Returns `false` if the shell is not installed, or does not run each statement.
+/// It ends a statement at a line with a slash, and older versions do not make `sqlite_stat4`.
 fn by_shell(dump: &Path, db: &Path) -> bool {
     if !has("sqlite3") {
         return false;
@@ -116,7 +116,7 @@ proptest! {
             sqluice::export::Export::new(&source, &dump).threads(1).run().unwrap();
             same_as_sqlite(&dump, rng.usize(1..4));
         }
-        // SQLite accepts statements only in UTF-8, and refuses a row of the shell's dump that breaks a CHECK. So such rows are deleted.
+        // SQLite accepts statements only in UTF-8, and refuses rows of the shell's dump that break a CHECK. So such rows are deleted.
         #[cfg(feature = "export")]
         open(&source)
             .execute_batch("DELETE FROM half_hidden WHERE a = CAST(x'61ff0d0a00' AS TEXT); DELETE FROM checked WHERE a < 0")

@@ -299,7 +299,7 @@ fn statement(rng: &mut Rng) -> String {
     }
 }
 
-/// Makes a script of statements that SQLite runs, one after the other, in the database `db`.
+/// Makes a script of random statements, each of which SQLite runs in the database `db`. SQLite may refuse the last one.
 fn script(rng: &mut Rng, db: &Path) -> Script {
     let connection = open(db);
     let mut script =
