@@ -7,7 +7,7 @@
 //!                4 5 6       taken
 //! ```
 //!
-//! Invariant: every row goes to the sink once, in order: in a batch that it took, or as a bad row.
+//! Invariant: every row goes to the sink once, in order: in a batch that the sink takes, or as a bad row.
 
 use std::ops::Range;
 

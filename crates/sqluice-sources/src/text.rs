@@ -112,8 +112,8 @@ pub(super) fn encoding_hint(text: &[u8]) -> Message {
     }
 }
 
-/// Counts how far the file was read when each part is handed to a worker: in bytes of the file as it is stored if the file's reader counts
-/// them, or else in bytes of the decompressed text.
+/// Counts how far the file was read when each part is handed to the thread that decodes it: in bytes of the file as it is stored if the
+/// file's reader counts them, or else in bytes of the decompressed text.
 #[derive(Default)]
 pub(super) struct HandedOut {
     bytes: u64,
@@ -142,7 +142,7 @@ impl HandedOut {
     }
 }
 
-/// Buffers that are reused: those of parts, and those that a worker needs to decode a part.
+/// Buffers that are reused: those of parts, and those that a thread needs to decode a part.
 pub(super) struct Pool<S> {
     data: Mutex<Vec<Vec<u8>>>,
     scratch: Mutex<Vec<S>>,
@@ -167,7 +167,7 @@ impl<S> Pool<S> {
         }
     }
 
-    /// Lends a worker its buffers, which are created if none are free.
+    /// Lends `use_it` the buffers of a thread, which are created if none are free.
     pub(super) fn with<R>(&self, make: impl FnOnce() -> S, use_it: impl FnOnce(&mut S) -> R) -> R {
         let pooled = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch = pooled.unwrap_or_else(make);

@@ -3,7 +3,7 @@
 //! ```text
 //!  Part::decode ──> batch ──> each column: text ──> converted values ──> batch with these columns ──> sink
 //!                               │ some texts can't be converted
-//!                               └──> their rows are refused, and the part gives the others again
+//!                               └──> their rows are refused, and the part gives the other rows again
 //! ```
 //!
 //! Invariant: the sink sees converted values only.

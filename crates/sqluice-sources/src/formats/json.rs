@@ -36,7 +36,7 @@ pub(super) static JSON_ARRAY: FileFormat = FileFormat {
 pub(super) static JSON_OBJECTS: FileFormat =
     FileFormat { words: "JSON objects", ..of(&Json(Some(Layout::Objects))) };
 
-/// Returns the format for one layout of JSON. It is not in the list of all formats, where [`JSON`](super::JSON) has its name and extensions.
+/// Returns the format for one layout of JSON. It is not in the list of all formats, where [`JSON`](super::JSON) has its name already.
 const fn of(reader: &'static Json) -> FileFormat {
     FileFormat {
         name: "json",
@@ -151,7 +151,7 @@ fn open(
             && !facts.whole;
         let head = Sample { text: sample.text.clone(), ..sample };
         let mut source = match json.of_sample(sample, &input, request.rows_max) {
-            // The sample ends before the array of records begins: take a longer sample.
+            // The sample ends before the array of records begins, so a longer sample is taken.
             Err(_) if more => {
                 sample_bytes = longer(sample_bytes, sample_bytes_max);
                 continue;

@@ -190,7 +190,7 @@ fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
     let format = match named {
         // A file with the extension of CSV may be JSON or a dump. But if the user gives a setting such as a delimiter, it is CSV.
         Some(format) if *format == CSV && start.options.given().next().is_none() => {
-            // It is a dump if it begins with the comment of a program that writes dumps.
+            // The file is a dump if it begins with the comment of a program that writes dumps.
             if is_signed(start.head) {
                 return Some(&SQL);
             }

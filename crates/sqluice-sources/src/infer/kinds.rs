@@ -1,7 +1,7 @@
 //! The kinds of the values of a column: the reasons why the column is no column of numbers.
 //!
 //! ```text
-//!  12  1.5  1e5      a number       those that a numeric type would change are noted: 1.10  007
+//!  12  1.5  1e5      a number       the first that a numeric type would change is kept, too: 1.10  007
 //!  NA  \N  -         a NULL marker  as other programs write NULL
 //!  1,234  $5  12%    a number in another notation, which a setting reads
 //!  2024-01-31        a date

@@ -58,7 +58,7 @@ impl Ahead {
         block_bytes: usize,
         cancel: Cancel,
     ) -> io::Result<Ahead> {
-        // One more place than blocks, for the message about the end.
+        // The channel has one more place than there are blocks, for the message about the end.
         let (give_full, full) = bounded(BLOCKS + 1);
         let (empty, take_empty) = bounded(BLOCKS);
         for _ in 0..BLOCKS {

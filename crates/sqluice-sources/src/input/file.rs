@@ -161,7 +161,7 @@ impl InputFile {
         InputFile { name, options, place, kept: None }
     }
 
-    /// Returns the file behind the URL, if the input is one and its server supports ranges.
+    /// Returns the remote file, if the input is behind a URL whose server supports ranges.
     pub fn remote(&self) -> Option<&Arc<dyn RemoteFile>> {
         match &self.place {
             FileAt::Remote(remote) => Some(remote),
@@ -510,7 +510,7 @@ fn beginning(decoded: Decoded<'_>, bytes: usize) -> (Sample, Option<io::Error>) 
     let plain = compression.is_none() && encoding.is_none();
     let mut reader = decoded.reader;
     let (mut text, mut filled, mut whole, mut fault) = (Vec::new(), 0, false, None);
-    // Read one more byte than requested, to see if the input continues.
+    // One more byte than requested is read, to see if the input continues.
     let bytes_max = bytes.saturating_add(1);
     while filled < bytes_max {
         if filled == text.len() {

@@ -9,7 +9,7 @@ pub(super) struct Peek<'a> {
     head: Vec<u8>,
     /// The number of bytes of `head` that were already read.
     at: usize,
-    /// Set once the end was reached: `Ok` for the end of the stream, or the error that ended it.
+    /// The end of the stream, once it was reached: `Ok`, or the error that ended the stream.
     end: Option<io::Result<()>>,
 }
 

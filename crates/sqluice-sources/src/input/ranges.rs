@@ -7,8 +7,8 @@
 //!  fetched blocks         in an unnamed temporary file; the least recently used are dropped
 //! ```
 //!
-//! Several workers read the same column, each from the start of the column to its own rows, so fetched blocks are kept. Bytes outside of the
-//! wanted ranges are fetched each time they are read, and not kept.
+//! Several threads read the same column, each from the start of the column to its own rows, so fetched blocks are kept. Bytes outside of
+//! the wanted ranges are fetched each time they are read, and not kept.
 //!
 //! Invariant: bytes outside of the wanted ranges are only fetched if they are read.
 
@@ -107,7 +107,7 @@ impl RemoteRanges {
             }
         }
         if merged != state.wanted {
-            // Drop all blocks: blocks begin at the starts of ranges, so the old blocks are cut at other offsets.
+            // All blocks are dropped: blocks begin at the starts of ranges, so the old blocks are cut at other offsets.
             (state.wanted, state.kept_bytes) = (merged, 0);
             state.blocks.clear();
         }

@@ -1,6 +1,7 @@
 //! Decodes a part of the input to batches, on any core.
 //!
-//! Invariant: every record goes to the sink once, in order: in a batch that it took, or as a bad row.
+//! Invariant: every record goes to the sink once, in order: in a batch that the sink takes, or as a bad row. If only the keys are read, the
+//! sink gets the bad rows alone.
 
 use std::ops::Range;
 use std::path::PathBuf;

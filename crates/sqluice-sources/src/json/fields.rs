@@ -183,7 +183,7 @@ impl NewKeys {
         }
     }
 
-    /// Removes all but the first `keys` keys: the others are from a bad record.
+    /// Removes all but the first `keys` keys: the later keys are from a bad record.
     pub(super) fn truncate(&mut self, keys: usize) {
         for (name, _) in self.keys.drain(keys..) {
             self.places.remove(&name);

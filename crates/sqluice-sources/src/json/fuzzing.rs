@@ -4,7 +4,7 @@
 use super::Layout;
 use super::twins::{expected, options, read, taken_rows};
 
-/// Reads a file. The first two of `bytes` choose the layout and the size of the parts, and the others are the file.
+/// Reads a file. The first two of `bytes` choose the layout and the size of the parts, and the other bytes are the file.
 ///
 /// # Panics
 /// If the result depends on the size of the parts, or differs from the result of serde_json where the two have the same rules.
@@ -13,8 +13,8 @@ pub fn reads_as_serde_json(bytes: &[u8]) {
     let layout = [Layout::Lines, Layout::Array, Layout::Objects][usize::from(how % 3)];
     let whole = read(text, &options(layout, 1 << 20));
     assert_eq!(read(text, &options(layout, usize::from(part) + 1)), whole);
-    // serde_json has other rules for numbers beyond the range of floats, for NUL bytes, CRs, byte order marks and bytes that are not UTF-8.
-    // So text with any of these, or with an exponent, is not compared.
+    // Only UTF-8 is compared, which serde_json takes as a `str`, and only without exponents, because a number beyond the range of floats is
+    // an error of serde_json alone. Text with NUL, CR or a byte order mark is left out, too.
     let Ok(text) = str::from_utf8(text) else { return };
     if layout != Layout::Lines
         || text.contains(['e', 'E', '\0', '\r'])

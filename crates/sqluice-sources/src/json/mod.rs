@@ -9,7 +9,8 @@
 //! The reader follows [RFC 8259](https://www.rfc-editor.org/rfc/rfc8259), as serde_json does:
 //!
 //! * A record is an object. Its keys are columns, in the order of their first occurrences. A key that a record lacks is NULL; the last
-//!   value of a repeated key counts. An unknown key ends the load, which begins again once all keys are known.
+//!   value of a repeated key counts. An unknown key that is not skipped ([`Wanted`]) ends the load, which begins again once all keys are
+//!   known.
 //! * `null` is NULL. `true` and `false` are 1 and 0, or in a TEXT column these words. Integers and decimals are numbers if SQLite has a
 //!   number with the same digits (`number.rs`), otherwise text, as always in a TEXT column. So no digit is lost, nor the sign of `-0`.
 //! * Strings are text. Arrays and objects within a record are text, too: JSON as it stands in the file.
@@ -21,8 +22,9 @@
 //! With [`JsonOptions::lenient`], `NaN` is NULL, `Infinity` and `-Infinity` are floats, and half of a surrogate pair is U+FFFD: Python and
 //! JavaScript write these, and JSON does not have them. Within arrays and objects they stay as they are.
 //!
-//! Invariant: values and errors equal those of serde_json, for any input and any size of parts. The only exception: a number beyond the
-//! range of floats is no error.
+//! Invariant: without `lenient`, the records that serde_json reads give its values, and its malformed records are malformed here, for any
+//! size of parts. Exceptions are numbers beyond the range of floats, which are no error here, and NUL in keys and values too long for
+//! SQLite, which are errors only here.
 
 mod cut;
 mod decode;
@@ -317,7 +319,7 @@ impl NewKeysMet {
         self.0.met_new.load(Ordering::Relaxed)
     }
 
-    /// Returns the unknown keys of [`JsonSource::of_keys`], in the order of their first occurrences.
+    /// Takes the unknown keys of [`JsonSource::of_keys`], in the order of their first occurrences. A second call returns none.
     pub fn all(&self) -> Vec<Key> {
         let mut found = std::mem::take(&mut *self.0.found.lock().unwrap_or_else(PoisonError::into_inner));
         found.sort_by_key(|(first_record, _)| *first_record);

@@ -133,7 +133,7 @@ pub(super) fn read_by(bytes: &[u8], options: &JsonOptions, mut sink: Taker, as_t
 
 /// Returns the values of a record by their keys, as serde_json reads them; `None` if the text is not a record.
 pub(super) fn expected(record: &str) -> Option<HashMap<String, Cell>> {
-    // A number beyond the range of floats is no error here.
+    // 1e999, which is beyond the range of floats, is an error of serde_json, but not of this crate.
     let in_range = record.replace("1e999", "1e99");
     serde_json::from_str::<HashMap<String, serde_json::Value>>(&in_range).ok()?;
     let raw: HashMap<String, Box<RawValue>> = serde_json::from_str(record).ok()?;

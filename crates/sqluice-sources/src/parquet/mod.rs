@@ -5,8 +5,8 @@
 //!  parts  | rows 0..100000  | rows 100000..200000 | rows 200000..290000        | ...
 //! ```
 //!
-//! A part is some of the rows of a row group, because whole groups are too large for the queue between the workers and the writer. Of the
-//! pages before its rows, a worker reads only the headers.
+//! A part is some of the rows of a row group, because whole groups are too large for the queue between the threads that decode parts and
+//! the thread that writes. A part reads only the headers of the pages before its rows.
 
 mod columns;
 mod header;

@@ -68,7 +68,7 @@ impl PageMemory {
         }
     }
 
-    /// Begins a batch. Of earlier pages, only the last page of each column is still counted.
+    /// Begins a batch. Only the last page of each column stays counted.
     pub(super) fn next_batch(&self) {
         self.batch.store(self.last.load(Ordering::Relaxed), Ordering::Relaxed);
     }

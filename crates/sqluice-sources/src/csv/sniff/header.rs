@@ -6,7 +6,7 @@
 //!                   column 3 is text and counts less; all votes together are below 0: the first record is a row
 //! ```
 //!
-//! In each column, the first field is compared with the others. The first field is a value if it has the same kind as the others (a
+//! In each column, the first field is compared with those below. The first field is a value if it has the same kind as the fields below (a
 //! number, a date, an address) or, over codes such as `AB-12`, their shape, or if it is one of few words that recur. If not, the first
 //! field is a name.
 //! Numbers are names if they are years or a sequence, over other values.

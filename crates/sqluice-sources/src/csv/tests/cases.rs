@@ -341,7 +341,7 @@ fn a_quote_inside_an_unquoted_field_is_malformed_on_request() {
     let error = Some("in.csv:3:4: a quote inside a field that is not quoted");
     says_with(&strict, b"a,b\n1,\"x \"\"y\"\"\"\n2,x\"y\n", &["1|x \"y\""], error);
     says_with(&CsvOptions { pad: true, ..strict.clone() }, b"a,b\n1,2\n2,x\"y\n", &["1|2"], error);
-    // Of two faults in a field, the first one is reported.
+    // If a field has two faults, the first one is reported.
     let after = "in.csv:2:1: the quoted field that begins here closes in column 4 before 'b', where a comma or the end of the line should be";
     says_with(&strict, b"a\n\"a\"b\"\n", &[], Some(after));
     let none = CsvOptions { strict_quotes: true, ..dialect(b',', None, None, None) };

@@ -1,4 +1,4 @@
-//! Helpers of all tests of the CSV reader: functions that read one file and record everything they find, for comparison.
+//! Helpers of all tests of the CSV reader: sources and samples of a text, and csv-core as another parser, for comparison.
 
 mod cases;
 mod files;

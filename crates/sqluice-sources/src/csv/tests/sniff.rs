@@ -873,7 +873,8 @@ fn a_line_feed_by_itself_is_text_where_records_end_with_crlf() {
     assert!(crlf("id,note~1,first\nsecond~2,plain~3,a\n\nb\nc~"));
     assert!(crlf("id;note~1;\"x;y\"~2;a\nb~"));
     assert!(crlf("id\tnote\tn~\n1\ta\rb\t2~3\t\n\t4"));
-    // Not so if the line feed is within quotes, if records end with it, or if the records differ anyway.
+    // A line feed does not make CRLF the only end of a record if it is within quotes, if records end with it, or if the records differ
+    // anyway. Without a line feed by itself, CRLF need not be the only end.
     for file in [
         "id,note~1,\"a\nb\"~2,c~",
         "id,note\n1,a~2,b\n3,c~",

@@ -514,7 +514,7 @@ impl GivenRows for ChunkRows<'_> {
             .iter()
             .map(|cells| match cells.rows() {
                 0 => Vec::new(),
-                // Null bits are stored in words, so a borrowed column can only start at row 0. From any other row on, single values are given.
+                // Null bits are stored in words, so a borrowed column can only start at row 0. Otherwise, single values are given.
                 _ if start > 0 => {
                     let mut all = cells.mixed(0, end);
                     if all.is_empty() {

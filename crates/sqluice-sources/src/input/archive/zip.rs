@@ -173,7 +173,7 @@ fn find(window: &mut Window<'_>) -> Result<Result<Directory, Missing>> {
             let after = at + END_BYTES + usize::from(u16_at(end, 20));
             let is_sound = match tail.get(after..) {
                 Some([]) => is_exact,
-                // If entries follow, it is the end of an archive within this one, whose own end is damaged.
+                // If entries follow, this end record is that of an archive within the archive, whose own end record is damaged.
                 Some(rest) => !is_exact && memmem::find(rest, ENTRY).is_none(),
                 None => false,
             };

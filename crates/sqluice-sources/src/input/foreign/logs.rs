@@ -156,7 +156,7 @@ fn after_moment(line: &str) -> Option<&str> {
     ];
     let end = MOMENTS.iter().find_map(|moment| pattern(line, moment))?;
     let rest = &line[end..];
-    // Skip a fraction of a second and a time zone.
+    // A fraction of a second and a time zone may follow.
     let fraction =
         rest.strip_prefix(['.', ',']).map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
     let rest = fraction.unwrap_or(rest);

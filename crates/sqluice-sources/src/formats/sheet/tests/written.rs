@@ -302,7 +302,7 @@ pub(super) fn as_xls(grid: &Grid) -> Vec<u8> {
                 }
                 Some(Given::Int(int)) => (0x203, f64::from(*int).to_le_bytes().to_vec()),
                 Some(Given::Real(real)) if column % 2 == 0 => {
-                    // Write the number as the value of a formula.
+                    // The number is written as the value of a formula.
                     (0x06, [real.to_le_bytes().to_vec(), vec![0; 8]].concat())
                 }
                 Some(Given::Real(real)) => (0x203, real.to_le_bytes().to_vec()),

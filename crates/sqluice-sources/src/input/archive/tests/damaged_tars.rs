@@ -171,7 +171,7 @@ proptest! {
         for (at, byte) in places {
             packed[at.index(bytes)] = byte;
         }
-        // Correct the checksums, so that the fields after them are parsed.
+        // The checksums are corrected, so that the fields after them are parsed.
         for block in packed.chunks_exact_mut(512).filter(|block| sums && &block[257..262] == b"ustar") {
             sum(block);
         }

@@ -147,7 +147,7 @@ fn a_member_that_is_not_at_its_stated_offset_is_an_error() {
         assert!(read(&archive, 0, 1).1.is_some());
         assert!(whole(&archive, 1) == files[1].data);
     }
-    // Change a local header so that its name is longer than in the directory. So the data begin in the next member.
+    // The local header is changed so that its name is longer than in the directory. So the data seem to begin in the next member.
     let mut written = close;
     let field = written.headers[0] + 28;
     written.set(field, &[1, 0]);
