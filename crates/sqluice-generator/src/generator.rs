@@ -6,8 +6,8 @@
 //!  nth        value i of a numbered domain                          for example for distinct() and ascending()
 //! ```
 //!
-//! Invariant: a row's value does not depend on which other rows are generated with it. A generator's only inputs are its key,
-//! the seed, and the row count of each table.
+//! Invariant: a row's value does not depend on which other rows are generated with it. A generator's only inputs are its key, the seed, the
+//! row count of each table, and the [`Moves`] of the tables that it refers to.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -259,7 +259,7 @@ pub(crate) struct Placed {
 
 /// A generator that divides the rows of a table into groups with equal values.
 pub(crate) trait Groups {
-    /// Appends the position of each row to `out`; `None` if the row is in no group.
+    /// Appends the place of each row to `out`; `None` if the row is in no group.
     fn places(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<Placed>>) -> Result<()>;
 }
 
@@ -287,7 +287,7 @@ pub(crate) trait Parent {
     /// Returns the column of the referenced table whose value is taken, if that column is the same for all rows.
     fn column(&self) -> Option<usize>;
 
-    /// Appends the number of the parent row of each of `rows` to `out`; `None` if the row has no parent.
+    /// Replaces the content of `out` by the number of the parent row of each of `rows`; `None` if the row has no parent.
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()>;
 }
 

@@ -6,8 +6,8 @@
 //!  declared types ─────── defaults ─────────────────────┘                                           parts ──> vectors ──> batches
 //! ```
 //!
-//! Invariants: every value is a function of (seed, table, column, row number), so any part can be generated on any core
-//! or machine, in any order. A [`Spec`] is plain data: building, checking and printing a spec generates no values.
+//! Invariants: every value is a function of (seed, row counts of the tables, table, column, row number), so any part can be generated on
+//! any core or machine, in any order. A [`Spec`] is plain data: building, checking and printing a spec generates no values.
 //!
 //! The modules, the lowest layer first. Each module uses only modules that come before it in this list:
 //!

@@ -15,7 +15,8 @@ use super::spec::Spec;
 use super::table_spec::{ColumnSpec, TableSpec};
 
 /// Returns for each table of a new database `true` if all parent rows are sure to exist, whatever the seed, so that SQLite need not check
-/// the foreign keys of the table. `rows` has the row count of each table, in the order of the schema.
+/// the foreign keys of the table. The element is `false` for a table without foreign keys. `rows` has the row count of each table, in the
+/// order of the schema.
 pub fn are_there(schema: &Schema, spec: &Spec, rows: &[u64]) -> Vec<bool> {
     let Ok(catalogue) = catalogue(schema) else { return vec![false; schema.tables.len()] };
     let known = |child: &Table, own: &TableSpec, child_rows: u64| {

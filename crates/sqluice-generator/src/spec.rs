@@ -15,7 +15,7 @@ use super::names::Names;
 use super::parse::parse;
 use super::table_spec::{Origin, TableSpec};
 
-/// The number of rows of each table in the test of CHECK constraints.
+/// The row count that each table is taken to have in the test of CHECK constraints.
 const TRIED_ROWS: u64 = 1000;
 
 /// The expressions that fill all tables of a schema.

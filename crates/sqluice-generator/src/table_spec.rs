@@ -161,7 +161,7 @@ impl TableSpec {
     /// Checks that the columns have enough values for the requested rows of the table. `all` has the row count of each table.
     ///
     /// # Errors
-    /// When the table has too many rows.
+    /// When the table has too many rows, or a table that it refers to has no rows.
     pub fn refuse_more_rows(&self, seed: u64, all: &[u64]) -> Result<()> {
         let rows = all[self.number.0];
         if rows == 0 {

@@ -53,7 +53,7 @@ use self::address::Address;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use self::address::Kind;
 
-/// The tables, rows or query to read, and the ways to read them.
+/// The tables, rows or query to read, and the options for reading them.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The tables to read, as `name` or `schema.name`; all if empty.
@@ -159,7 +159,8 @@ fn numbered<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     all
 }
 
-/// Returns the pieces of the tables whose indexes in `tables` are in `order`, in this order. Each piece has the index of its table.
+/// Returns the pieces (parts that one thread reads) of the tables whose indexes in `tables` are in `order`, in this order. Each piece has
+/// the index of its table.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 fn in_order<P>(mut tables: Vec<Vec<P>>, order: &[usize]) -> Vec<(usize, P)> {
     let of_table = |&table: &usize| {

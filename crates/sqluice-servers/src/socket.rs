@@ -124,7 +124,7 @@ impl Socket {
     /// Encrypts the connection. Call this once the server has agreed to TLS.
     ///
     /// # Errors
-    /// If the certificate of the server is refused.
+    /// If the server does not speak TLS, its certificate is refused, the handshake takes too long, or the run is cancelled.
     pub(crate) fn encrypt(&mut self, tls: &Tls) -> Result<()> {
         match std::mem::replace(&mut self.stream, Stream::Closed) {
             Stream::Tcp(tcp) => {

@@ -189,7 +189,7 @@ impl Chooser<'_> {
         if declared.affinity == Affinity::Integer && chosen == super::types::INTEGERS {
             proposals.push("row()".to_owned());
         }
-        // A range that ends at another column, or texts in a key that ignores case, can't be numbered.
+        // `distinct` does not accept a range that ends at another column. Texts that differ may be equal in a key that ignores case.
         if compiles(&format!("distinct({chosen})")) && !(folded && chosen.starts_with("text(")) {
             proposals.push(self.distinct(&chosen, self.free_group()));
         }

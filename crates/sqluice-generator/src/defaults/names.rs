@@ -96,7 +96,7 @@ const INTEGERS: &[(&str, &str)] = &[
     ("at timestamp datetime date created updated modified time", SECONDS),
 ];
 
-/// The expression for days of 2015 to 2025, the years in which the default dates and times lie.
+/// The expression for days of 2015 to 2025, the years in which the dates and times of known column names lie, except births.
 pub(super) const DAYS: &str = "date('2015-01-01', '2025-12-31')";
 
 /// The expression for seconds since 1970 that lie in the years 2015 to 2025.

@@ -242,8 +242,8 @@ fn lengths(column: &Column, bounds: &Bounds) -> Option<String> {
     Some(format!("{function}({}, {most})", least.min(most)))
 }
 
-/// Returns an expression in which the column's DEFAULT is the most frequent value, or fits the DEFAULT if this is a date, a time, TRUE or
-/// FALSE. Returns `None` if the column has no DEFAULT, or a DEFAULT of another kind.
+/// Returns an expression whose most frequent value is the column's DEFAULT, or an expression that fits the DEFAULT if this is
+/// CURRENT_TIMESTAMP, CURRENT_DATE, TRUE or FALSE. Returns `None` if the column has no DEFAULT, or a DEFAULT of another kind.
 fn of_default(column: &Column) -> Option<String> {
     let default = column.default.as_deref()?.trim();
     let otherwise = types::expression(column);

@@ -242,7 +242,7 @@ enum Which {
     Tree(Tree),
 }
 
-/// Stands for "no parent" among the numbers of parent rows.
+/// The number that stands for "no parent" among the numbers of parent rows.
 const NO_PARENT: u64 = u64::MAX;
 
 fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {

@@ -88,7 +88,7 @@ pub(super) enum Recipe {
 /// The degree to which a mask keeps different values different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// Different values always stay different.
+    /// Different values always stay different; with the argument `unique`, except for collisions of 60-bit hashes.
     Different,
     /// Different values stay different if the column is part of a key, except for collisions of 60-bit hashes.
     OnRequest,

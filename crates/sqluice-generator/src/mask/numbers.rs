@@ -66,7 +66,7 @@ impl Permute {
         Some(range.first.wrapping_add_unsigned(placed))
     }
 
-    /// Replaces integers in place. Integers outside of the range stay if `counts` is false for their index.
+    /// Replaces integers in place. Integers outside of the range become 0 if `counts` is false for their index, as for NULL.
     ///
     /// # Errors
     /// When an integer lies outside of the range and `counts` is true for its index. The error is the first such index.

@@ -1,10 +1,11 @@
 //! Finds rows that break rules, and gives them other values with which they satisfy the rules. A row exchanges values with another row,
 //! which leaves the set of values of each column unchanged, or takes values of other rows. Columns that depend on each other form a
-//! component, and move together. A row that satisfies all rules is placed: later rows must not have its keys.
+//! component, and move together. Each change lets the row break fewer rules, and is followed by further changes until the row satisfies all
+//! rules. Then the row is placed: later rows must not have its keys.
 //!
 //! ```text
 //!  rows in order ── satisfies all rules ──> placed
-//!        └───────── breaks a rule ────────> exchanges a component with a random row, both satisfy all rules ──> placed
+//!        └───────── breaks a rule ────────> exchanges a component with a random row, breaks fewer rules ──────> placed
 //!                                           else takes the component of a random row ──────────────────────────> placed
 //!                                           else takes a combination that no row has ──────────────────────────> placed
 //!                                           else the rule is given up: no row has to satisfy it any more

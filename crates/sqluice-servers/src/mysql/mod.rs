@@ -96,8 +96,8 @@ struct Text {
     tables: Vec<(TableOfDump, Vec<Piece>)>,
 }
 
-/// Returns the number of connections that read rows. It is 1 for a query, or unless the user allows a lock. Adds a note if the user
-/// asked for several without a lock.
+/// Returns the number of connections that read rows. It is 1 for a query, if only declarations are read, and if the user does not allow a
+/// lock. Adds a note if the user asked for several connections without a lock.
 fn connections(request: &Request, notes: &mut Vec<Message>) -> usize {
     let wanted = match request.connections {
         0 => std::thread::available_parallelism().map_or(1, usize::from).min(CONNECTIONS_MAX),

@@ -51,7 +51,8 @@ pub(super) fn list(connection: &mut Connection, database: &str, request: &Reques
             Some("VIEW") => Kind::View,
             Some("SEQUENCE") => Kind::Sequence,
             Some(_) => continue,
-            // The server can't open the table now: a statement is changing it, or it is damaged. To lock it waits for the statement, or reports why.
+            // The server can't open the table now: a statement is changing it, or it is damaged. Locking the table waits for the statement,
+            // or reports the damage.
             None => Kind::Table,
         };
         let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0);

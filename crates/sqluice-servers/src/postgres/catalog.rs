@@ -15,7 +15,7 @@ const OF_USERS: &str = "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema
 /// The ORDER BY clause of pg_dump: names are compared byte by byte.
 const IN_ORDER: &str = "ORDER BY n.nspname COLLATE \"C\", c.relname COLLATE \"C\"";
 
-/// A table, or the parent of a partitioned table.
+/// A table. A partitioned table is one, too: it is the parent of its partitions and stores no rows itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     oid: String,
@@ -165,7 +165,7 @@ impl Catalog {
     /// Reads the tables, without their columns.
     ///
     /// # Errors
-    /// If the connection ends.
+    /// If the server refuses a query, or the connection ends.
     pub(super) fn tables(connection: &mut Connection) -> Result<Vec<Table>> {
         let sql = format!(
             "SELECT c.oid, pg_catalog.pg_relation_filenode(c.oid), n.nspname, c.relname, pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname), c.relkind, \
@@ -240,7 +240,7 @@ impl Catalog {
     /// Reads all declarations.
     ///
     /// # Errors
-    /// If the connection ends.
+    /// If the server refuses a query, or the connection ends.
     pub(super) fn read(connection: &mut Connection) -> Result<Catalog> {
         let mut tables = Catalog::tables(connection)?;
         // Move parents before the tables that inherit from them.

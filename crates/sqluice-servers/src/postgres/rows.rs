@@ -22,7 +22,7 @@ use super::settings::Settings;
 use super::{BEGIN, prepare, query};
 use crate::pieces::{Gone, Pieces, Reader, Rows, blocks_max, pieces};
 
-/// The minimum memory of a worker: the blocks of a piece that waits for the reader, and of a piece that is being read.
+/// The minimum memory of a [`Worker`]: the blocks of a piece that waits for the reader, and of a piece that is being read.
 pub(super) const WORKER_BYTES: u64 = 8 * BLOCK_BYTES as u64;
 
 /// The SQLSTATE if a lock is not available at once.
