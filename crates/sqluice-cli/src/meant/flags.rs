@@ -33,7 +33,7 @@ const OF_OTHERS: &[(&[&str], Instead)] = &[
     (&["tables"], Flag("table")),
     (&["alter", "add-missing-columns"], Flag("add-columns")),
     (&["truncate", "drop-table"], Flag("replace-table")),
-    // In other tools, this replaces rows with the same key, not the table.
+    // In other tools, `--replace` replaces rows with the same key, not the table.
     (&["replace", "or-replace", "insert-or-replace"], Instead::Words(&["--on-conflict", "replace"])),
     (&["ignore", "or-ignore", "insert-or-ignore"], Instead::Words(&["--on-conflict", "ignore"])),
     (&["memory-limit", "mem", "max-memory"], Flag("memory")),

@@ -77,7 +77,7 @@ fn assert_interrupted(ran: &Ran) {
         assert_eq!((ran.code(), &error["kind"]), (Some(130), &"interrupted".into()), "{ran:?}");
         return;
     }
-    // Commands that write all or nothing state it.
+    // The error of a command that writes all or nothing says that nothing was written.
     let said = ran.stderr.strip_suffix("; nothing was written\n").or_else(|| ran.stderr.strip_suffix('\n'));
     assert_eq!((ran.code(), &*ran.stdout, said), (Some(130), "", Some("error: interrupted")), "{ran:?}");
 }

@@ -69,8 +69,8 @@ fn assert_system_agrees(ours: &Path, twin: &Path) {
     }
 }
 
-/// Asserts that a key that two rows have is reported with its columns, as SQLite reports it. Which of several faults is reported is not
-/// compared.
+/// Asserts that a key that two rows have is reported with its columns, as SQLite reports it. If there are several faults, the reported one
+/// may differ.
 fn assert_same_fault(case: &KeyCase, error: &Error, refused: &rusqlite::Error) {
     assert_eq!(error.kind(), ErrorKind::Input, "{error}");
     let refused = refused.to_string();

@@ -424,7 +424,7 @@ fn parquet_timestamps_of_96_bits_can_be_before_1677_and_after_2262() {
     let home = Home::new();
     write_int96(&home.path("x.dat"), &[(2_440_588, 1_000), (5_373_484, 86_399_000_000_000), (2_305_448, 0)]);
     let db = load(&home, |load| load).unwrap();
-    // SQLite's names of these Julian days, which begin at noon.
+    // SQLite gives the dates of the Julian days, which begin at noon.
     let days =
         told(&db, "SELECT date(2440587.5), date(5373483.5), date(2305447.5)").join("").replace('\'', "");
     let days: Vec<&str> = days.split(' ').collect();

@@ -275,7 +275,7 @@ fn codes_with_an_e_among_their_digits_are_not_reported_as_numbers() {
     let codes = ["110E0010", "12E5", "13e6", "14E7", "15E8", "16E9"];
     assert!(of(&codes).is_none());
     assert!(of(&[&codes[..], &["1AE3"]].concat()).is_none());
-    // Numbers with a point, a sign or no exponent show that the others are numbers, too.
+    // Numbers with a point, a sign or no exponent show that the codes are numbers, too.
     for number in ["1.5E3", "1E+05", "2e-4", "-3E5", "17", "2.5"] {
         let numbers = [&codes[1..], &[number, "unknown"]].concat();
         assert_eq!(of(&numbers).map(|missed| missed.near), Some("REAL"), "{number}");

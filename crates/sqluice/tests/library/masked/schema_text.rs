@@ -85,8 +85,8 @@ impl Planting {
              INSERT INTO t{number} (secret, \"two words\") SELECT 's' || i, 'w' || i FROM n;"
         );
         if self.rng.u8(0..3) == 0 {
-            // Rows that are shorter than the declaration take their value from the DEFAULT.
-            // In a masked table this value is in new rows, too, as that of a column without a mask.
+            // Rows from before the column take their value from its DEFAULT. In a masked table, the copy has this value in all of these
+            // rows, because the column has no mask, so it must not be a canary.
             let default = if is_masked { "'late'".to_owned() } else { self.literal(object, false) };
             let _ = writeln!(self.sql, "ALTER TABLE t{number} ADD COLUMN late TEXT DEFAULT {default};");
         }

@@ -328,7 +328,7 @@ fn errors_about_structs_name_the_row_and_the_field() {
     assert_refused(with_one(text, 70_000, 80_000), &path, 70_000, &["\"n\"", "INTEGER"]);
     let unknown = Sum { id: 1, more: BTreeMap::from([("m", serde_json::json!(1))]) };
     assert_refused(with_one(unknown, 70_000, 80_000), &path, 70_000, &["\"m\"", "do not have this field"]);
-    // Of two errors, the first is reported.
+    // The first of two errors is reported.
     let two = (1..=80_000u64).map(|row| Sum { id: if row > 60_000 { u64::MAX } else { row }, ..plain(0) });
     assert_refused(write_rows(&path, "s", two), &path, 60_001, &["\"id\""]);
 }

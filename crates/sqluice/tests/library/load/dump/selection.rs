@@ -86,7 +86,7 @@ fn some(rng: &mut Rng, mut all: Vec<String>) -> Vec<String> {
     all
 }
 
-/// Compares a load of some tables with a database in which SQLite runs the whole dump and then drops the others.
+/// Compares a load of some tables with a database in which SQLite runs the whole dump and then drops the other tables.
 fn compare(rng: &mut Rng, dump: &Path, text: &str) -> Result<bool, TestCaseError> {
     let (expected, loaded) = (dump.with_extension("sqlite.db"), dump.with_extension("loaded.db"));
     let connection = open(&expected);
