@@ -1,4 +1,5 @@
 //! Appends short byte strings and digits to a buffer: most values of a table are so short that a call of `memcpy` costs more than the copy.
+//! [`has_any`] finds out if such a string has bytes that need care.
 
 /// Appends the first `len` bytes of `from`. If `from` is long enough, 16 or 32 bytes are copied at once, and the vector is then truncated,
 /// which is faster than to copy `len` bytes.

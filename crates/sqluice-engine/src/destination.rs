@@ -9,7 +9,8 @@ use serde::Serialize;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 
-/// An output of finished pages in the order of their numbers, with page 1 last.
+/// An output of finished pages. Page 1 comes last. All other pages come in the order of their numbers, except interior pages that a copy
+/// puts before all leaves.
 pub trait Output: Send {
     /// Writes whole pages from byte `offset` of the file on. The slices follow each other in the file.
     ///

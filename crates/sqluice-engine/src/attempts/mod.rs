@@ -122,7 +122,8 @@ pub fn run<S, R>(
 /// are discarded.
 ///
 /// # Errors
-/// If the file is not a database that can be read and written.
+/// If the file is not a database that can be read and written, an object has the name and is not to be replaced, or the target is a URL
+/// without a destination.
 pub fn look(target: Option<&Target>, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
     let Some(target) = target else { return Ok(None) };
     match target.destination() {

@@ -257,7 +257,7 @@ impl Encoder {
     /// largest rowid so far, if all rows are encoded in sequence.
     ///
     /// # Errors
-    /// If rows can't be stored. Nothing of the batch is then stored.
+    /// If rows can't be stored: then nothing of the batch is stored. Also the errors of the sorters.
     pub(crate) fn encode_in_any_order(
         &mut self,
         batch: &Batch<'_>,

@@ -263,7 +263,8 @@ impl Existing {
     /// Begins the transaction, and cuts off the tail that a killed process may have left.
     ///
     /// # Errors
-    /// If another program keeps the write lock for the busy timeout, or `cancel` is set.
+    /// If another program keeps the write lock for the busy timeout, `cancel` is set, or a tail can't be cut off, for example because the
+    /// database is damaged.
     pub fn begin(&mut self, cancel: &Cancel) -> Result<Transaction<'_>> {
         Transaction::begin(self, cancel, false)
     }

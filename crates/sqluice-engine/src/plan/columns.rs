@@ -1,5 +1,5 @@
-//! The descriptions of columns in plans and reports: the declared type, the values that prevented another type, and a value that the type
-//! changes.
+//! The descriptions of columns in plans and reports: the declared type, the texts for NULL, the values that prevented another type, and a
+//! value that the type changes.
 
 use std::path::PathBuf;
 

@@ -62,7 +62,7 @@ impl Plan {
     /// database.
     ///
     /// # Errors
-    /// The errors of [`Plan::new`].
+    /// The errors of [`Plan::new`], or if a full-text table of [`WriteOptions::full_text`] can't get rows.
     pub fn of(
         schema: &Schema,
         target: Option<&Target>,

@@ -213,7 +213,7 @@ impl Plan {
     /// Returns the plan for a new database with the tables of `schema`.
     ///
     /// # Errors
-    /// If the schema has an unsupported object, or the memory is too small.
+    /// If no thread is permitted, or the memory is too small.
     pub fn new(schema: &Schema, target: Option<Target>, options: &WriteOptions) -> Result<Plan> {
         let tables: Vec<TablePlan> =
             schema.tables.iter().map(|table| TablePlan::new(table, options.on_conflict)).collect();

@@ -125,7 +125,7 @@ impl<'a> Work<'a> {
     /// in other tables.
     ///
     /// # Errors
-    /// If the rows of a table have no columns that identify them.
+    /// If the columns of a table have all names of the rowid, so that its rows can't be numbered.
     pub(crate) fn staging_schema(&self) -> Result<Option<Schema>> {
         let mut sql = String::new();
         for (table, _) in self.filled() {

@@ -88,7 +88,7 @@ impl TextEncoder {
     /// Returns the text before all rows, compressed if the encoder has a compression.
     ///
     /// # Errors
-    /// If a name can't be written.
+    /// If a name can't be written, or the text can't be compressed.
     pub fn head(&self) -> Result<Vec<u8>> {
         let head = match self.format {
             TextFormat::Csv { delimiter } => csv::header(&self.names, delimiter)?,

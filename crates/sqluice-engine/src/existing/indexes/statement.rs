@@ -25,7 +25,7 @@ pub struct Statement {
 /// Splits a text into CREATE INDEX statements.
 ///
 /// # Errors
-/// If a statement is no CREATE INDEX, or names another database than `main`.
+/// If the text has no statement, or if a statement is no CREATE INDEX or names another database than `main`.
 pub fn statements(sql: &str) -> Result<Vec<Statement>> {
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let statements = tokens.split_inclusive(|token| token.is_symbol(sql, ";"));

@@ -338,7 +338,7 @@ impl<'e> Transaction<'e> {
     /// the last page, if the database has grown. After this, SQL works again and sees the pages.
     ///
     /// # Errors
-    /// If SQLite can't write.
+    /// If SQLite can't write, or the run is cancelled.
     pub(crate) fn publish(
         &self,
         overwritten: &[(u32, Vec<u8>)],
@@ -355,7 +355,8 @@ impl<'e> Transaction<'e> {
     /// Commits. In rollback mode, waits for readers.
     ///
     /// # Errors
-    /// If other processes read all the time, or the database can't be written. The database is then unchanged.
+    /// If the run is cancelled, other processes read all the time, or a deferred FOREIGN KEY is violated. The database is then unchanged.
+    /// Also if the database can't be written. It is then unknown if SQLite has committed.
     pub fn commit(mut self) -> Result<()> {
         self.cancel.check()?;
         self.unwatch();

@@ -5,7 +5,7 @@
 //!  pages and work of SQLite         ──> temporary file ───────> Destination::create   uploaded when SQLite is done
 //! ```
 //!
-//! A destination takes pages in the order of their numbers, page 1 last. A file that SQLite has finished is uploaded in the same order.
+//! A destination gets page 1 last. So a file that SQLite has finished is uploaded in order, except for its start, which comes last.
 
 use std::fs::File;
 use std::io::Read;

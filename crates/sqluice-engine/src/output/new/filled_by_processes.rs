@@ -45,7 +45,7 @@ pub fn create_shared(path: &Path) -> Result<bool> {
 /// Locks the file exclusively for this process. Waits up to `wait` for processes that write to the file.
 ///
 /// # Errors
-/// If the file is gone, or other processes still write to it.
+/// If the file is gone or can't be locked, or other processes still write to it.
 pub(super) fn take(path: &Path, wait: Duration) -> Result<File> {
     let file = open(path)?;
     let began = Instant::now();
@@ -79,7 +79,7 @@ impl SharedRange {
     /// Opens the file to write the byte range `bytes`, in pages of `page_bytes` bytes.
     ///
     /// # Errors
-    /// If the file is gone, or has been taken by the driver.
+    /// If the file is gone or can't be locked, or the driver has taken it.
     pub(crate) fn open(path: &Path, page_bytes: usize, bytes: Range<u64>) -> Result<SharedRange> {
         let file = open(path)?;
         match try_lock_shared(&file) {

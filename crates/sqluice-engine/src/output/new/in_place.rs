@@ -23,7 +23,7 @@ impl Exclusive {
     /// Locks the database at `target` exclusively for this process. Waits for other processes up to the busy timeout of the target.
     ///
     /// # Errors
-    /// If the file does not exist, is no database, has several names, or is in use.
+    /// If the file does not exist, is no database, may not be written, has several names, or is in use.
     pub fn take(target: &Target, cancel: &Cancel) -> Result<Exclusive> {
         let (name, path) = (target.name(), target.path()?);
         path.path().symlink_metadata().map_err(|error| Error::read(name, error))?;

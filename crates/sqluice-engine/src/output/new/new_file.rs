@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  create   .NAME.sqluice-tmp-...  locked, for its owner alone
-//!  write    pages 2..N in order, 1 MiB or more at a time, past the page cache (O_DIRECT) where the file system can
+//!  write    pages 2..N, 1 MiB or more at a time, past the page cache (O_DIRECT) where the file system can
 //!  write    page 1, which makes the file a database
 //!  chmod    to the mode of a new database of SQLite, or of the replaced database
 //!  fsync    the file

@@ -29,7 +29,7 @@ pub(crate) struct ReadBack {
 /// Reads the database at `path`. Its pages have `geometry`.
 ///
 /// # Errors
-/// If the file can't be read, or its size is not the size that its header states.
+/// If the file can't be read, is no valid database, or has another size than its header states.
 pub(crate) fn read_back(path: &Path, geometry: Geometry, context: &Context<'_>) -> Result<ReadBack> {
     let cannot_read = |error| Error::target("cannot read the new file back").because(error);
     let file = File::open(path).map_err(cannot_read)?;
