@@ -1,4 +1,5 @@
-//! Checks and scans any bytes as a database: both end without a panic, and a tree that the checker finds sound is scanned to its end.
+//! Checks and scans any bytes as a database: both end without a panic. If the checker finds the database sound, the schema table is scanned
+//! to its end without an error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Takes any text as the `gen:` comment of a column: it is refused, or rows 6 to 8 generated alone equal rows 6 to 8 of nine.
+//! Takes any text as the `gen:` comment of a column: the text is refused, or its rows can't be made, or rows 6 to 8 made alone equal rows 6
+//! to 8 of nine.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

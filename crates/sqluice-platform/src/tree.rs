@@ -1,7 +1,8 @@
-//! Files, folders and links below a folder, never outside.
+//! Files, folders and links below a folder. A call names an entry by one component, and does not follow it if it is a link; only
+//! [`Folder::folder`] takes several components.
 //!
 //! ```text
-//!  Unix      an open folder, and calls relative to it (openat) that follow no link
+//!  Unix      an open folder, and calls relative to it (openat) that do not follow the last component
 //!  Windows   a folder that stays open, so that it can't be renamed or replaced, and paths that begin with its path
 //! ```
 //!
@@ -30,7 +31,7 @@ pub fn umask() -> Option<u32> {
     system::tree::umask()
 }
 
-/// An open folder. Calls name its entries relative to the folder, so that they never leave it.
+/// An open folder. Calls name its entries relative to the folder.
 #[derive(Debug)]
 pub struct Folder(system::tree::Folder);
 
@@ -43,7 +44,8 @@ impl Folder {
         system::tree::Folder::open(path).map(Folder)
     }
 
-    /// Opens a folder below this folder; `name` may have several components. The last component is not followed if it is a link.
+    /// Opens a folder below this folder; `name` may have several components. The last component is not followed if it is a link. On Unix,
+    /// links among the other components are followed.
     ///
     /// # Errors
     /// When the folder can't be opened.

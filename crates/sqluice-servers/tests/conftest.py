@@ -53,7 +53,7 @@ def mariadb() -> MariaDb:
 
 @pytest.fixture(params=["postgres", "mariadb"])
 def server(request: pytest.FixtureRequest) -> Server:
-    """Each of the servers."""
+    """One of the servers: a test that takes this fixture runs with each of them."""
     found = request.getfixturevalue(request.param)
     assert isinstance(found, Server)
     return found

@@ -1,4 +1,4 @@
-"""A load is one snapshot, while others write, empty, alter and rename the tables; or it ends with an error that names a table."""
+"""A load is one snapshot while other sessions write, empty, alter and rename the tables, or it ends with an error that names a table."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ TABLES = re.compile(r"\b(account|orders|items|emptied|altered|renamed|renamed_ag
 
 
 def transactions(rnd: random.Random, first: int) -> str:
-    """Returns transfers and orders. Each statement keeps the sum of the balances, as others may be refused."""
+    """Returns transfers and orders. Each statement alone keeps the sum of the balances, because others may be refused."""
     sql = []
     for order in range(first, first + 50):
         one, other = rnd.sample(range(1, ACCOUNTS + 1), 2)

@@ -17,7 +17,7 @@ fn encoded(values: &[Value<'_>]) -> Vec<u8> {
     record
 }
 
-/// A database with `t (a)` and an index on it, given the blobs of its rows, the index written in chunks.
+/// A database with the table `t (a)` and an index on `a`, written in chunks, and the entries of that index.
 struct Indexed {
     bytes: Vec<u8>,
     entries: Vec<Vec<u8>>,

@@ -404,7 +404,7 @@ impl<E> Visit<E> for SomeLeaves {
     }
 }
 
-/// Reads a tree by its leaves, as far as [`SomeLeaves`] takes them, and compares that with the entries one by one.
+/// Reads a tree by its leaves, as far as [`SomeLeaves`] takes them, and compares the result with the entries that are read one by one.
 fn by_leaves(bytes: &[u8], tree: Tree) -> SomeLeaves {
     let mut pages = bytes;
     // Each part of a scan can be read only once, so a second scan reads the entries one by one.

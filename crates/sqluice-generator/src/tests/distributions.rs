@@ -1,4 +1,4 @@
-//! Tests of distributions with 20 seeds each; a slightly different distribution must fail the same test.
+//! Tests of distributions with 20 seeds each. For some of them, a slightly different distribution must fail the same test.
 
 use super::*;
 

@@ -6,7 +6,8 @@ use sqluice_format::tree::AppendPage;
 
 use super::{Home, Pages, assert_sound, check_bytes, entry, geometry, integrity, problems, sqlite};
 
-/// Pages of 512 bytes. Tables with rowids (t: many leaves; big: overflow) and without, an index, a freelist.
+/// The statements that make the database, with pages of 512 bytes: `t` has many leaves, `big` has an overflow chain, `w` has no rowids, and
+/// the pages of `gone` become the freelist.
 const SQL: &str = "
     CREATE TABLE t (id INTEGER PRIMARY KEY, a, b);
     CREATE TABLE big (a);

@@ -10,8 +10,8 @@ use sqluice_format::varint;
 use super::Pages;
 
 impl Pages {
-    /// Writes an index in chunks of `capacity` pages, and returns its root. If `cut` is true for the number of
-    /// an entry, a chunk begins with it, unless the one before has fewer than two entries. One chunk is reused throughout.
+    /// Writes an index in chunks of `capacity` pages, and returns its root. If `cut` is true for the number of an entry, a chunk begins
+    /// with this entry, unless the chunk before it would have fewer than two entries. All chunks are written with the same object.
     pub(crate) fn index(&mut self, entries: &[Vec<u8>], capacity: u32, cut: impl Fn(usize) -> bool) -> u32 {
         if entries.is_empty() {
             let mut leaf = vec![0; self.geometry.page_bytes()];

@@ -30,7 +30,7 @@ pub(crate) fn geometry(page_bytes: u32, reserved: u8) -> Geometry {
     Geometry::new(PageSize::new(page_bytes).unwrap(), reserved).unwrap()
 }
 
-/// A temporary folder, removed when this is dropped, and the path of a database in it.
+/// A temporary folder and the path of a database in it. The folder is removed when the value is dropped.
 pub(crate) struct Home {
     _folder: tempfile::TempDir,
     pub(crate) path: PathBuf,
