@@ -14,9 +14,9 @@ use crate::settings::{Declaration, Setting, Taker, Verb};
 /// A number of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowCount {
-    /// This number of rows, for the named table; without a name, for each table that has no number of its own.
+    /// A number of rows for the named table, or, without a name, for each table that has no number of its own.
     Count(Option<String>, u64),
-    /// For the named table, this number of rows for each row of its parent.
+    /// A number of rows of the named table for each row of its parent.
     PerParent(String, f64),
 }
 

@@ -1,6 +1,7 @@
 //! Suggestions for a misspelled name: the nearest of the names that exist.
 
-/// Returns a hint about a name that is not among `names`: the nearest name, and all names; or the fact that `names` is empty.
+/// Returns a hint about a name that is not among `names`. The hint lists all names, and the nearest name first if it is near. If `names` is
+/// empty, the hint says so.
 pub fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
     let all = names.clone().collect::<Vec<_>>().join(", ");
     match nearest(name, names) {

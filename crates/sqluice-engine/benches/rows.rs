@@ -201,7 +201,7 @@ fn by_source(connection: &Connection, users: &Users, change: impl FnOnce(Insert)
 }
 
 fn attached(connection: &Connection, folder: &Path) {
-    // ATTACH is not for transactions.
+    // The transaction is ended first, because older versions of SQLite refuse ATTACH in a transaction.
     connection.execute_batch("ROLLBACK").expect("rolled back");
     let from = folder.join("from.db");
     connection.execute("ATTACH ?1 AS a", [from.to_str().expect("a path")]).expect("attached");

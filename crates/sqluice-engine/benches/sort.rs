@@ -18,7 +18,7 @@ const ITEMS: u64 = 5_000_000;
 const THREADS: u64 = 2;
 /// The number of rounds, of which the best of each figure is printed.
 const ROUNDS: usize = 3;
-/// Items that a thread pushes before the other may have caught up.
+/// The number of items of a part, which a thread takes and pushes at once.
 const PART: u64 = 10_000;
 
 /// CPU time of the process so far, in steps of 10 ms.

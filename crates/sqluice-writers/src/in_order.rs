@@ -106,7 +106,7 @@ impl<E: Encode> Shared<E> {
     }
 
     fn next_part(&self, cancel: &Cancel) -> Option<(u64, Result<Box<dyn Part>>)> {
-        // The wait holds the lock of the source, so one thread at a time waits for room, and the others wait for the lock.
+        // The wait holds the lock of the source, so one thread at a time waits for room, and all other threads wait for the lock.
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full =
             |pieces: &mut Pieces<_>| !pieces.ended && pieces.parts >= pieces.next + self.waiting_max;

@@ -10,12 +10,12 @@ use sqluice_core::source::BadText;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mixed {
-    /// Such a value is an error.
+    /// A value that does not fit is an error.
     #[default]
     Error,
-    /// The column becomes text if it has any such value.
+    /// The column becomes text if it has any value that does not fit.
     Text,
-    /// Such values become NULL, and are counted.
+    /// Values that do not fit become NULL, and are counted.
     Null,
 }
 

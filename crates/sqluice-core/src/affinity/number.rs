@@ -469,7 +469,7 @@ fn read(text: &[u8]) -> Option<Decimal> {
 /// the mantissa has no room for all of them.
 #[inline(always)]
 fn with_eight_digits(mantissa: u64, text: &[u8], at: usize) -> Option<u64> {
-    // A mantissa below this is below MANTISSA_FULL after seven more digits, so the eighth is read, too.
+    // A mantissa below `MANTISSA_MAX` is below `MANTISSA_FULL` after seven more digits, so the eighth is read, too.
     const MANTISSA_MAX: u64 = 100_000_000_000;
     let digits = u64::from_le_bytes(*text.get(at..)?.first_chunk()?) ^ repeat(b'0') as u64;
     (mantissa < MANTISSA_MAX && are_digits(digits)).then(|| mantissa * 100_000_000 + eight_digits(digits))

@@ -172,7 +172,7 @@ pub struct Reference {
     pub columns: Vec<usize>,
     /// The referenced table, as written. It need not exist.
     pub parent: String,
-    /// The columns of the parent; empty: its PRIMARY KEY.
+    /// The columns of the parent; empty if the key refers to its PRIMARY KEY.
     pub parent_columns: Vec<String>,
 }
 

@@ -230,7 +230,7 @@ impl Cells {
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Span {
-        // Both fit 32 bits: a part ends long before 4 GiB, and a value of SQLite has at most 1 GB.
+        // Start and length fit 32 bits: a part ends long before 4 GiB, and a value of SQLite has at most 1 GB.
         let span = Span { start: self.data.len() as u32, len: bytes.len() as u32 };
         self.data.extend_from_slice(bytes);
         span

@@ -224,7 +224,7 @@ impl BadRow {
 /// The reason why the sink did not take a batch.
 #[derive(Debug)]
 pub enum Refused {
-    /// These rows can't be stored. They are in order, each once. The batch may be given again without them.
+    /// The rows that can't be stored, in order, each once. The batch may be given again without these rows.
     Rows(Vec<RefusedRow>),
     /// The run must end.
     Stop {

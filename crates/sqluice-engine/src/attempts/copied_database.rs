@@ -287,8 +287,8 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
         output::create(&wanted, geometry, job.exclusive.as_ref(), folder, &context.cancel)?;
     let mut copying = Copying { job, header: job.header, settings: &settings, phases: &mut phases, context };
     if job.auto_vacuum > 0 || job.finish.is_some() {
-        // These versions mean a rollback journal mode, in which SQLite needs no WAL to change the file. `with_versions` sets the final
-        // versions afterwards.
+        // Version 1 means a rollback journal mode, in which SQLite needs no WAL to change the file. `with_versions` sets the final versions
+        // afterwards.
         copying.header = Header { write_version: 1, read_version: 1, ..job.header };
     }
     let with_versions = |path: &Path| {

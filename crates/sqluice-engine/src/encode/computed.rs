@@ -543,7 +543,7 @@ fn with_terms<'a>(keys: &'a mut [Group], mut stored: Vec<Stored<'a>>, rows: usiz
     terms.sort_by_key(|output| output.column);
     for Output { column, cells, affinity, scratch, .. } in terms {
         let cells: &'a Cells = cells;
-        // The terms of indexes that SQLite computes have no column.
+        // Terms of indexes that SQLite makes are not computed here. Their places are filled with NULL.
         stored.resize(*column, Stored::Null);
         stored.push(in_table(cells, rows, *affinity, scratch));
     }
