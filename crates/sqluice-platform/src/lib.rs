@@ -19,7 +19,7 @@
 //! * [`names`]: durable names that are not overwritten; [`locks`]: locks of living processes on files; [`temporary`]: files without a name
 //! * [`users`]: processes that have a file open; [`open_files`]: the limit of open files; [`space`]: disk space; [`memory`]: memory of the
 //!   machine and the process
-//! * [`tree`]: files, folders and links below a folder, never outside
+//! * [`tree`]: files, folders and links below a folder, named relative to it
 //! * [`local_sockets`]: connections to programs of this machine
 //! * [`streams`]: standard input and other streams; [`shell`]: words of command lines; [`stop`]: requests to end the process; [`machine`]:
 //!   properties of the machine
