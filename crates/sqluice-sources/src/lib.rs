@@ -3,7 +3,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `input`: files and pipes as UTF-8 text, decompressed
+//! * `input`: files, pipes, URLs and members of archives as UTF-8 text, decompressed
 //! * `convert`: text of other forms as dates, booleans and numbers; `infer`: the types of columns, inferred from their values
 //! * `needles`: the search of a block for a few bytes; `text`: the code that text sources share; `give`: gives rows to the sink, and
 //!   reports refused rows

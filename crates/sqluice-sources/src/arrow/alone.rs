@@ -40,7 +40,8 @@ impl<'a> OneColumn<'a> {
     /// are interpreted: the type of the array, or of the [imported](super::foreign::import_column) array.
     ///
     /// # Errors
-    /// If SQLite can't store a value. The error describes the first such value.
+    /// If a value can't be stored, such as a text that is not UTF-8, or if the texts or blobs have more than 4 GiB together. The error
+    /// describes the first value that can't be stored.
     pub fn new(
         array: &'a dyn Array,
         kind: &DataType,

@@ -139,7 +139,7 @@ impl Conversion {
     /// Returns the conversion of each column that the user names. If `lossy`, numbers may be rounded.
     ///
     /// # Errors
-    /// If a format, word or separator is not valid, or contradicts another setting for the same column.
+    /// If a format, word or separator is not valid, or if a setting contradicts or repeats another setting for the same column.
     pub fn all(asked: &[(String, Convert)], lossy: bool) -> Result<Vec<(String, Arc<Conversion>)>> {
         let mut all: Vec<(String, Conversion)> = Vec::new();
         for (column, convert) in asked {

@@ -1,4 +1,4 @@
-//! Records that repeat the header: a test if such a record is a row, and the notes about these records.
+//! Records that repeat the header: the rules that tell if one of these records is a row, and the notes about them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -6,7 +6,7 @@
 //!              CREATE RULE ... DO (INSERT ...; DELETE ...);           ends at the semicolon outside of parentheses
 //! ```
 //!
-//! Dumps of MySQL write such statements with another delimiter.
+//! In dumps of MySQL, a DELIMITER command precedes such a statement, so the inner semicolons end nothing.
 
 use super::lex::{Dialect, Rules, is_word};
 

@@ -1,7 +1,7 @@
 //! Finds the end of a row of plain literals: numbers, strings and words such as NULL.
 //!
-//! Most rows have only such values. A block of 64 bytes becomes three masks, with a bit for each byte. Only bytes of `others` are looked at
-//! one by one, from the second on:
+//! Most rows have only plain literals. A block of 64 bytes becomes three masks, with a bit for each byte. Only bytes of `others` are looked
+//! at one by one, from the second on:
 //!
 //! ```text
 //!  bytes    (1,-2.5,'it''s (1)',NULL),(2

@@ -450,7 +450,8 @@ impl<'p> Decoder<'p> {
                 let decoded = encoding.decode_without_bom_handling(&text[start..end]).0.into_owned();
                 Ok(appended(text, decoded.as_bytes()))
             }
-            // SQLite would keep such bytes. A dump of another database names its encoding, unless its program was told not to.
+            // SQLite would keep bytes that are not UTF-8. A dump of another database names its encoding, unless its program was told not
+            // to.
             (Literal::Text { start, end }, None)
                 if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() =>
             {

@@ -43,7 +43,7 @@ pub(super) fn difference(text: &[u8], dialect: Dialect, block_bytes: usize) -> O
     entries.first().map(|entry| format!("the fast splitter has no more, the slow one {entry:?}"))
 }
 
-/// The number of entries of the slow splitter that equal one item of the fast one, or the difference.
+/// The number of [`Entry`] values of the slow splitter that equal one [`Item`] of the fast one, or the difference.
 type Taken = Result<usize, &'static str>;
 
 fn statement(

@@ -1,4 +1,4 @@
-//! Code that the readers of Parquet, Arrow and Avro share: such files declare their columns and types in a schema.
+//! Code that the readers of Parquet, Arrow and Avro files share. Files of these formats declare their columns and types in a schema.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;

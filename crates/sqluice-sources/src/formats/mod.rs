@@ -288,7 +288,7 @@ pub trait Format: Sync {
     /// Opens a file: reads its columns, and takes a sample of its rows. Returns one [`Opened`] for each table of the file.
     ///
     /// # Errors
-    /// If the file can't be read, is damaged, or contradicts the request.
+    /// If the file can't be read, is damaged, has a feature that is not supported, such as encryption, or contradicts the request.
     fn open(
         &self,
         this: &'static FileFormat,

@@ -73,7 +73,7 @@ impl Named {
 /// archive: `data.zip/a.csv`, `data.zip/*.csv`. A wildcard matches an archive if the extension of an archive follows it: `*.zip/*.csv`.
 ///
 /// # Errors
-/// If a pattern is malformed or matches nothing, or standard input (`-`) is named twice.
+/// If a pattern is malformed or matches nothing, a folder can't be listed, or standard input (`-`) is named twice.
 pub fn named<P: AsRef<Path>>(patterns: &[P]) -> Result<Vec<Named>> {
     let mut all = Vec::new();
     for pattern in patterns.iter().map(P::as_ref) {
@@ -121,7 +121,7 @@ pub fn is_named_as_archive(path: &Path) -> bool {
 /// files if it begins with a dot. Folders are left out.
 ///
 /// # Errors
-/// If a pattern is malformed or matches nothing, or standard input (`-`) is named twice.
+/// If a pattern is malformed or matches nothing, a folder can't be listed, or standard input (`-`) is named twice.
 pub fn expand<P: AsRef<Path>>(patterns: &[P]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for pattern in patterns.iter().map(P::as_ref) {

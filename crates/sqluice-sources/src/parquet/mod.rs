@@ -165,7 +165,7 @@ impl ParquetFile {
     /// Reads the footer of `input`. `name` is its name in messages.
     ///
     /// # Errors
-    /// If the file is not a Parquet file, is damaged, or can't be read.
+    /// If the file is not a Parquet file, is damaged, has a feature that is not supported, such as encryption, or can't be read.
     pub fn open(input: FilePart, name: &Path) -> Result<ParquetFile> {
         let footer = Footer::read(&input).map_err(|error| {
             if let Some(failure) = input.take_failure() {

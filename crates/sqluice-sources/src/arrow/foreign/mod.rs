@@ -93,7 +93,7 @@ impl ForeignBatches {
     /// Imports the next batch.
     ///
     /// # Errors
-    /// If the content contradicts itself. The error names the batch and the row, counted from 1 over all batches.
+    /// If the content contradicts itself. The error names the row, counted from 1 over all batches, or the batch if no row is at fault.
     ///
     /// # Safety
     /// `array` must be an array of the C data interface: an array of structs with the fields of the schema. Each of its pointers must be

@@ -27,7 +27,8 @@ impl Translator {
     /// Returns the whole schema as SQL of SQLite.
     ///
     /// # Errors
-    /// If SQLite can't have a table, for example one with more than 2,000 columns. The place of the error has the line; the caller adds the file.
+    /// If SQLite can't have a table, for example one with more than 2,000 columns. The place of the error has the line; the caller adds the
+    /// file. Also if the database in memory, in which tables are tried out, fails.
     pub fn finish(mut self) -> Result<Translated> {
         let tables: Vec<Table> = std::mem::take(&mut self.tables).into_iter().flatten().collect();
         let places: HashMap<Name, usize> =

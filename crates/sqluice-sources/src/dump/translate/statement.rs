@@ -96,7 +96,8 @@ impl Translator {
     /// Applies a statement without rows, given without its semicolon. `line` is the line of its first byte.
     ///
     /// # Errors
-    /// If the statement may change rows or tables, and can't be parsed. The place of the error has the line; the caller adds the file.
+    /// If the statement may change rows or tables, and can't be parsed, or if it changes rows as only a server can, such as UPDATE. The
+    /// place of the error has the line; the caller adds the file.
     pub fn take(&mut self, sql: &str, line: u64) -> Result<()> {
         if self.dialect == Dialect::MySql {
             self.sql_mode.take(sql);

@@ -12,7 +12,7 @@ const READ_BYTES: u64 = 1 << 20;
 /// Opens `bytes` as an archive, and reads each of its members twice.
 ///
 /// # Panics
-/// If a member that can be read to its end does not have the size that the archive states, or has other bytes when it is read again.
+/// If a member has more bytes than the archive states, ends earlier without an error, or has other bytes when it is read again.
 pub fn reads_what_there_is(bytes: &[u8], kind: ArchiveKind) {
     let Ok(archive) = open(input(bytes, "x"), kind, MEMORY_BYTES) else { return };
     for (index, member) in archive.members().iter().enumerate() {

@@ -100,7 +100,7 @@ impl fmt::Display for ArchiveKind {
 /// read at any offset.
 ///
 /// # Errors
-/// If the input can't be read.
+/// If the input can't be read, or this build does not support its compression.
 pub fn kind_of(input: &mut InputFile) -> Result<Option<ArchiveKind>> {
     let (head, compression) = input.head(foreign::HEAD_BYTES)?;
     if foreign::is_tar_archive(&head) {
@@ -162,8 +162,9 @@ impl Archive {
     /// tar archive that is compressed or behind a URL. The copied bytes are reported as progress; the caller names the phase.
     ///
     /// # Errors
-    /// If the archive can't be read or copied, is damaged or cut short, or has more members than fit the memory. A single member that can't be
-    /// read is not an error: it is listed with a [`Member::refusal`].
+    /// If the archive can't be read or copied, is damaged or cut short, has more members than fit the memory, or is a document such as a
+    /// workbook, and if the context is cancelled. A single member that can't be read is not an error: it is listed with a
+    /// [`Member::refusal`].
     pub fn open(
         mut input: InputFile,
         kind: ArchiveKind,
@@ -259,7 +260,7 @@ impl Archive {
     /// Returns a member as an input with the name [`Archive::member_name`]. The input can be opened many times.
     ///
     /// # Errors
-    /// If the member is refused or a folder, or if its data are not at the stated offset.
+    /// If the member is refused or a folder, or if its local header can't be read or is not at the stated offset.
     ///
     /// # Panics
     /// If `index` is not the index of a member.

@@ -46,7 +46,7 @@ pub(super) fn of_lines(lines: &[&str], extension: &str) -> Option<Foreign> {
     let first = lines.iter().find(|line| !line.trim().is_empty())?.trim_end();
     let exact = FIRST_LINES.iter().find(|(line, _)| first.eq_ignore_ascii_case(line));
     if let Some((_, foreign)) = exact {
-        // The line may be the header of a column, so the next line must look like an entry of such a format.
+        // The line may be the header of a column, so the next line must look like an entry of a document.
         return has_entry(lines).then_some(*foreign);
     }
     if let Some((_, foreign)) = STARTS.iter().find(|(start, _)| first.starts_with(start)) {

@@ -10,7 +10,7 @@
 //! | text that is not a table (`documents`, `mail`, `settings`, `logs`) | several signs in the first lines | unless the user names the format, or gives a setting of CSV |
 //!
 //! Invariant: text that a delimiter splits consistently is a table, even if its lines look like settings or log messages. Text with a single
-//! sign of such a format is a table, too, because a column may contain any text.
+//! sign of another format is a table, too, because a column may contain any text.
 
 mod binary;
 mod documents;
