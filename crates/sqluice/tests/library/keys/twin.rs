@@ -224,24 +224,31 @@ fn text(value: &Owned) -> &str {
     }
 }
 
-/// Inserts, deletes and replaces rows by SQLite in both databases, which must stay sound and equal.
+/// Inserts, deletes, updates and replaces rows by SQLite in both databases, which must stay sound and equal.
 fn change(case: &KeyCase, ours: &Connection, twin: &Connection, rows: &[Vec<Row>]) {
     for (table, rows) in case.tables.iter().zip(rows) {
         let name = quoted(&table.name);
         let third = rows.len() / 3;
         let again = if table.alias().is_some() { OnConflict::Replace } else { OnConflict::Ignore };
         // Rows are chosen by their first column, not by rowid: automatic rowids may differ.
-        let delete = format!(
-            "DELETE FROM {name} WHERE {} IN (SELECT {0} FROM {name} NOT INDEXED LIMIT 7)",
-            quoted(table.column_name(0))
-        );
+        let first = quoted(table.column_name(0));
+        let seven = format!("WHERE {first} IN (SELECT {first} FROM {name} NOT INDEXED LIMIT 7)");
+        let delete = format!("DELETE FROM {name} {seven}");
+        let last = quoted(table.column_name(table.columns.len() - 1));
+        let update = format!("UPDATE OR IGNORE {name} SET {last} = {first} {seven}");
         for database in [ours, twin] {
             database.execute_batch("BEGIN").unwrap();
             insert(database, &table.name, OnConflict::Ignore, &rows[..third]).ok();
             database.execute_batch(&delete).unwrap();
             insert(database, &table.name, again, &rows[third..]).ok();
-            database.execute_batch("COMMIT").unwrap();
         }
+        // A STRICT table refuses values of another type.
+        let [mine, theirs] = [ours, twin].map(|database| {
+            let updated = database.execute(&update, []).map_err(|error| error.to_string());
+            database.execute_batch("COMMIT").unwrap();
+            updated
+        });
+        assert_eq!(mine, theirs, "{update}");
     }
     assert_eq!(integrity(ours), "ok");
     assert_same_content(case, ours, twin);
