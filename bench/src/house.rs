@@ -90,7 +90,7 @@ impl<'a> Start<'a> {
     /// Creates a folder for files that take at most `bytes` bytes.
     ///
     /// # Errors
-    /// When the disk has no room for them.
+    /// When the folder can't be created, or the disk has no room for the files.
     pub fn house(self, bytes: u64) -> anyhow::Result<House<'a>> {
         let scratch = Scratch::new(&self.options.dir(), bytes)?;
         Ok(House { start: self, scratch })
@@ -131,7 +131,7 @@ impl<'a> House<'a> {
     /// Starts a comparison whose files take at most `bytes` bytes, and prints the machine and the program.
     ///
     /// # Errors
-    /// When the program does not run, or the disk has no room.
+    /// When the program does not run, a folder can't be created, or the disk has no room for the files.
     pub fn open(options: &'a Options, runner: &'a Runner, bytes: u64) -> anyhow::Result<House<'a>> {
         let house = Start::new(options, runner)?.house(bytes)?;
         house.introduce()?;

@@ -132,7 +132,7 @@ pub fn warm(file: &Path) -> anyhow::Result<()> {
 /// Copies a file, syncs the copy, and reads it into the page cache. Without the sync, a later lap would have to wait for these writes.
 ///
 /// # Errors
-/// When the file can't be copied.
+/// When the file can't be copied, or the copy not be synced or read.
 pub fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     std::fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     sync(to)?;

@@ -133,7 +133,7 @@ impl Runner {
     }
 }
 
-/// Returns the file of this program.
+/// Returns the path of the running program.
 ///
 /// # Errors
 /// When the system does not report it.

@@ -30,7 +30,7 @@ use crate::run::{Feed, run_fed};
 use crate::source::{Batches, Forms, FoundColumn, Numbered, Pieces, RowSource};
 use crate::terms::Function;
 
-/// The number of parts that may wait for the engine.
+/// The number of messages with rows that may wait for the engine.
 const PIECES_AHEAD: usize = 2;
 
 /// The arguments about the table.

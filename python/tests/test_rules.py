@@ -356,7 +356,7 @@ def test_each_value_of_if_exists_has_the_same_meaning_in_every_function(name: st
         try:
             run(if_exists=word, **({"primary_key": "id"} if word == "upsert" and name in ("load", "write") else {}))
         except sqluice.UsageError as error:
-            # No key, or nothing to replace: the message says so, and nothing has changed.
+            # The function has no key for `upsert`, or a job can't replace rows. The message says so, and nothing has changed.
             assert word == "upsert" or name == "Job", error
             assert count() == (again if name == "Job" else first)
         else:

@@ -482,7 +482,7 @@ def test_child_processes_end_and_leave_no_open_descriptors(db: Path, host: sqlit
 
 
 def test_the_child_process_imports_few_modules_of_the_package() -> None:
-    # It starts several times as fast without the rest.
+    # Without the other modules, the child starts several times as fast.
     code = _child._PROGRAM.replace("serve(sys.argv[2:])", "print(sorted(m for m in sys.modules if m.startswith('sqluice')))")
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code, os.path.dirname(_child.__file__)], capture_output=True, text=True, check=True

@@ -14,7 +14,7 @@ pub(crate) const INDEXES: &str = "
 /// The size of SQLite's page cache in KiB. A larger cache makes no difference.
 const CACHE_KIB: u32 = 200_000;
 
-/// Creates the indexes.
+/// Creates the indexes of [`INDEXES`], with two sorting threads and without a journal.
 pub(crate) fn index(file: &Path) -> anyhow::Result<()> {
     let pragmas = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA threads = 2;";
     open(file, &format!("{pragmas} PRAGMA cache_size = -{CACHE_KIB}; {INDEXES}")).map(drop)

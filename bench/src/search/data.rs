@@ -1,7 +1,7 @@
 //! The texts that are indexed. A text is a function of its number.
 //!
-//! The words of prose are distributed like those of natural languages: the second most frequent word is half as frequent as the first, the
-//! third a third as frequent, and so on. A word in 25 has letters that are not ASCII.
+//! The words of prose are distributed like those of natural languages: the second most frequent word is about half as frequent as the
+//! first, the third about a third as frequent, and so on. A word in 25 has letters that are not ASCII.
 
 use std::fmt::Write as _;
 use std::io::Write;

@@ -12,7 +12,7 @@ use crate::warm;
 /// The minimum and maximum length of a file.
 const BYTES: (u64, u64) = (8000, 12_000);
 
-/// Returns the name of a file.
+/// Returns the name of file `number`.
 pub(crate) fn name(number: u64) -> String {
     format!("file-{number:07}.txt")
 }

@@ -290,7 +290,7 @@ pub(crate) fn pages(file: &Path, sql: &str, table: Table) -> Result {
     Ok(())
 }
 
-/// Returns the parameter names: `c1, c2`.
+/// Returns the names of the columns of `sqluice_rows`: `c1, c2`.
 fn arguments(table: &Table) -> String {
     (1..=table.columns.len()).map(|number| format!("c{number}")).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-"""Writes the rows of a task as shards: a database for each partition that has rows."""
+"""Writes the rows of a task as shards: a database for each partition that has rows, and a second one for rows out of key order."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ impl Advise {
 }
 
 impl Advised {
-    /// Returns `true` if a way wrote wrong rows.
+    /// Returns `true` if a way failed or wrote wrong rows.
     pub fn has_failed(&self) -> bool {
         let mut variants = self.experiments.iter().flat_map(|experiment| &experiment.variants);
         variants.any(|variant| matches!(variant.outcome, Outcome::Failed { .. }))

@@ -57,7 +57,7 @@ pub(super) struct Way {
 pub(super) enum WayRun {
     /// The run ended after this number of seconds.
     Done { seconds: f64 },
-    /// The rows differ from the expected rows.
+    /// The rows differ from the expected rows, or SQLite reported an error.
     Wrong(String),
 }
 

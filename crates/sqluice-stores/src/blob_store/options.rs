@@ -157,7 +157,8 @@ impl Options {
     /// Opens the store, or creates it if the file does not exist.
     ///
     /// # Errors
-    /// When the database does not exist and may not be created, has no table `kv` or `sqlar` of the right shape, or can't be read.
+    /// When the database does not exist and may not be created, has no table `kv` or `sqlar` of the right shape, has text that
+    /// is not UTF-8, or can't be read.
     pub fn open(self, path: impl AsRef<Path>) -> Result<BlobStore> {
         BlobStore::open_with(path.as_ref(), self)
     }

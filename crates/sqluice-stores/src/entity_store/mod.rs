@@ -46,7 +46,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The same query in `sqlite3`: `SELECT value ->> '$.email' FROM person WHERE age >= 18`. `layout.rs` describes the tables.
+//! In `sqlite3`, `SELECT value ->> '$.email' FROM person WHERE age >= 18` finds the e-mail addresses of these persons. `layout.rs`
+//! describes the tables.
 //!
 //! * [`Entities::write_many`] writes a batch in a few statements, whatever its size (`write.rs`). An entity that is already stored in the
 //!   same form is not written, and the index of an unchanged field is not touched. `bench/stores` measures the speed.
@@ -171,7 +172,7 @@ impl EntityStore {
     /// Opens the store in a file, or creates it.
     ///
     /// # Errors
-    /// When the file is not a database, is the database of another program, or can't be opened.
+    /// When the file is not a database, is the database of another program, or can't be opened or switched to WAL mode.
     pub fn open(path: impl AsRef<Path>) -> Result<EntityStore> {
         EntityStore::open_with(path, &Options::default())
     }
@@ -340,7 +341,7 @@ impl<T> Entities<T> {
     ///
     /// # Errors
     /// When an entity can't become JSON, two entities would have the same value of a unique field after the batch, another program has
-    /// redefined the type, or SQLite can't write.
+    /// redefined the type, this thread is in a transaction, or SQLite can't write.
     pub fn write_many(&self, entities: &[T]) -> Result<Written>
     where
         T: Serialize + Sync,
@@ -404,7 +405,7 @@ impl<T> Entities<T> {
     /// Deletes an entity. Returns `false` if it did not exist.
     ///
     /// # Errors
-    /// When the key is of the wrong kind, or SQLite can't write.
+    /// When the key is of the wrong kind, another program has redefined the type, this thread is in a transaction, or SQLite can't write.
     pub fn delete<'k>(&self, key: impl Into<Key<'k>>) -> Result<bool> {
         self.writing(|on| on.delete(&key.into()))
     }
@@ -420,7 +421,7 @@ impl<T> Entities<T> {
     /// Deletes the entities that match a filter. Returns their number.
     ///
     /// # Errors
-    /// When a field is not indexed, or SQLite can't write.
+    /// When a field is not indexed, another program has redefined the type, this thread is in a transaction, or SQLite can't write.
     pub fn delete_where(&self, filter: &Filter) -> Result<u64> {
         self.writing(|on| on.delete_where(filter))
     }
@@ -428,7 +429,8 @@ impl<T> Entities<T> {
     /// Recomputes all fields from the stored JSON and rebuilds the indexes. Call this after a change of a function that computes a field.
     ///
     /// # Errors
-    /// When an entity can't be read, a field is not unique, or SQLite can't write.
+    /// When an entity can't be read, a field is not unique, another program has redefined the type, this thread is in a transaction, or
+    /// SQLite can't write.
     pub fn rebuild(&self) -> Result<()>
     where
         T: DeserializeOwned,

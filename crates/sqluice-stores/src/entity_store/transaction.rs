@@ -16,7 +16,7 @@ use super::{Entities, Kind};
 /// A transaction, whose reads and writes are atomic. See [`EntityStore::transaction`](super::EntityStore::transaction).
 pub struct Transaction<'c> {
     connection: &'c Connection,
-    /// The id of the store.
+    /// The id of the store. Entities of another store are refused.
     store: usize,
     /// The types whose stored definitions this transaction has checked already.
     seen: RefCell<Vec<String>>,
@@ -45,7 +45,7 @@ impl<'c> Transaction<'c> {
 /// The methods of [`Entities`] with the same names, within this transaction.
 ///
 /// # Errors
-/// Like [`Entities`], and when the entities belong to another store.
+/// Like [`Entities`], and when the entities belong to another store, or another program has redefined the type.
 impl Transaction<'_> {
     /// Writes an entity.
     #[allow(clippy::missing_errors_doc, reason = "said above, once for all")]

@@ -142,7 +142,7 @@ fn execute(connection: &Connection, sql: &str, rows: &Rows<'_>) -> rusqlite::Res
     rows.lend(&mut statement, 1, |statement| statement.execute())?
 }
 
-/// The state of a batch.
+/// A batch while it is written.
 struct Batch<'a, T> {
     connection: &'a Connection,
     kind: &'a Kind<T>,
