@@ -163,7 +163,7 @@ impl Archive {
     ///
     /// # Errors
     /// If the archive can't be read or copied, is damaged or cut short, has more members than fit the memory, or is a document such as a
-    /// workbook, and if the context is cancelled. A single member that can't be read is not an error: it is listed with a
+    /// workbook. Also if the context is cancelled. A single member that can't be read is not an error: it is listed with a
     /// [`Member::refusal`].
     pub fn open(
         mut input: InputFile,

@@ -1,8 +1,8 @@
 //! Recognises settings and data in YAML, TOML and INI.
 //!
 //! All lines of a file in these formats have one of a few forms, and there must be several signs: sections with keys, or keys with indented
-//! lines below them.
-//! Lines such as `key: value` or `key=value` alone may be a column of a table: they are settings only if the extension of the file says so.
+//! lines below them. Lines such as `key: value` or `key=value` alone may be a column of a table: they are settings only if the extension of
+//! the file says so.
 
 use super::Foreign;
 
