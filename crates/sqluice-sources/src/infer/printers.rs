@@ -8,9 +8,9 @@ pub(super) enum Printer {
     Shortest,
     /// At most fifteen digits, but all digits of a whole number: R.
     Fifteen,
-    /// The same number of decimals in each value: `%.2f`.
+    /// A fixed number of decimals in each value: `%.2f`.
     Decimals,
-    /// The same number of decimals in each value, before an exponent: `%.6e`.
+    /// A fixed number of decimals in each value, before an exponent: `%.6e`.
     Scientific,
 }
 

@@ -13,8 +13,8 @@ pub fn reads_as_serde_json(bytes: &[u8]) {
     let layout = [Layout::Lines, Layout::Array, Layout::Objects][usize::from(how % 3)];
     let whole = read(text, &options(layout, 1 << 20));
     assert_eq!(read(text, &options(layout, usize::from(part) + 1)), whole);
-    // Only UTF-8 is compared, which serde_json takes as a `str`, and only without exponents, because a number beyond the range of floats is
-    // an error of serde_json alone. Text with NUL, CR or a byte order mark is left out, too.
+    // Only UTF-8 is compared, because serde_json takes a `str`. Text with the letter E is left out, because it may have an exponent, and a
+    // number beyond the range of floats is an error of serde_json alone. Text with NUL, CR or a byte order mark is left out, too.
     let Ok(text) = str::from_utf8(text) else { return };
     if layout != Layout::Lines
         || text.contains(['e', 'E', '\0', '\r'])
