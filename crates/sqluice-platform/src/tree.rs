@@ -1,8 +1,8 @@
-//! Files, folders and links below a folder. A call names an entry by one component, and does not follow it if it is a link; only
-//! [`Folder::folder`] takes several components.
+//! Files, folders and links below a folder. A call names an entry by one component ([`Folder::folder`] also by several), and follows no
+//! link, so that it stays below the folder.
 //!
 //! ```text
-//!  Unix      an open folder, and calls relative to it (openat) that do not follow the last component
+//!  Unix      an open folder, and calls relative to it (openat) that follow no link
 //!  Windows   a folder that stays open, so that it can't be renamed or replaced, and paths that begin with its path
 //! ```
 //!
@@ -44,11 +44,10 @@ impl Folder {
         system::tree::Folder::open(path).map(Folder)
     }
 
-    /// Opens a folder below this folder; `name` may have several components. The last component is not followed if it is a link. On Unix,
-    /// links among the other components are followed.
+    /// Opens a folder below this folder; `name` may have several components, none of which is followed if it is a link.
     ///
     /// # Errors
-    /// When the folder can't be opened.
+    /// When the folder can't be opened, or a component is a link.
     pub fn folder(&self, name: &[u8]) -> io::Result<Folder> {
         self.0.folder(name).map(Folder)
     }

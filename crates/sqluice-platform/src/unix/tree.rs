@@ -32,8 +32,13 @@ impl Folder {
     }
 
     pub(crate) fn folder(&self, name: &[u8]) -> io::Result<Folder> {
-        let name = if name.is_empty() { b"." } else { name };
-        Ok(Folder(rustix::fs::openat(&self.0, name, TO_ENTER, Mode::empty())?))
+        let enter = |folder: &OwnedFd, component: &[u8]| {
+            rustix::fs::openat(folder, component, TO_ENTER, Mode::empty()).map(Folder)
+        };
+        // `O_NOFOLLOW` refuses a link in the last component only, so each is opened by itself.
+        let mut components = name.split(|byte| *byte == b'/').filter(|component| !component.is_empty());
+        let first = enter(&self.0, components.next().unwrap_or(b"."))?;
+        Ok(components.try_fold(first, |folder, component| enter(&folder.0, component))?)
     }
 
     pub(crate) fn names(&self) -> io::Result<impl Iterator<Item = io::Result<(Vec<u8>, Kind)>>> {
@@ -159,5 +164,28 @@ fn times(mtime: i64) -> Timestamps {
     Timestamps {
         last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
         last_modification: Timespec { tv_sec: mtime, tv_nsec: 0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_behind_a_link_is_refused_in_every_component_of_a_name() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path();
+        std::fs::create_dir_all(path.join("outside/a/b")).unwrap();
+        std::fs::create_dir_all(path.join("tree/c/d")).unwrap();
+        std::os::unix::fs::symlink("../outside/a", path.join("tree/a")).unwrap();
+        std::os::unix::fs::symlink("../../outside/a", path.join("tree/c/a")).unwrap();
+        let tree = Folder::open(&path.join("tree")).unwrap();
+        for inside in ["", "c", "c/d"] {
+            tree.folder(inside.as_bytes()).unwrap();
+        }
+        for behind in ["a", "a/b", "c/a", "c/a/b"] {
+            let error = tree.folder(behind.as_bytes()).map(drop).unwrap_err();
+            assert_eq!(fault(&error), Some(Fault::NoFolder), "{behind}: {error}");
+        }
     }
 }
