@@ -69,7 +69,7 @@ pub fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs the comparison called `name`; the exit status of an interrupted run is 130.
+/// Runs the comparison called `name`. The exit status of an interrupted run is 130.
 pub fn compare(name: &'static str, run: impl FnOnce(&Runner) -> anyhow::Result<()>) -> ExitCode {
     match Runner::new(name) {
         Ok(runner) => ended(run(&runner), runner.is_stopped()),

@@ -37,7 +37,7 @@ pub fn way<T, R>(
 /// Returns the ways of the parts in `parts`; all ways if `parts` is empty.
 ///
 /// # Errors
-/// When there is no such part.
+/// When no way belongs to one of the parts.
 pub fn only<T, R>(ways: Vec<Way<T, R>>, parts: &[String]) -> anyhow::Result<Vec<Way<T, R>>> {
     for part in parts {
         let mut known: Vec<&str> = ways.iter().map(|way| way.part).collect();

@@ -69,7 +69,7 @@ impl Words {
     /// Takes the next word as a text or a number.
     ///
     /// # Errors
-    /// When no word is left, or the word is no such value.
+    /// When no word is left, or the word can't be parsed as `T`.
     pub fn take<T: FromStr>(&mut self) -> anyhow::Result<T> {
         let word = self.path()?;
         let value = word.to_str().and_then(|word| word.parse().ok());

@@ -35,7 +35,7 @@ def adapt(value: Any) -> Stored:
     """
     kind = type(value)
     adapter = _ADAPTERS.get((kind, _PROTOCOL))
-    # The adapters that sqlite3 itself has are deprecated and warn; the code below does the same conversions.
+    # The adapters of `sqlite3` itself are deprecated and warn, so the code below does their conversions.
     if adapter is not None and getattr(adapter, "__module__", "") != "sqlite3.dbapi2":
         return _plain(adapter(value))
     if isinstance(value, datetime.datetime):

@@ -32,7 +32,7 @@ pub(crate) enum Shape {
     /// A dict whose keys are names of columns. A missing key is NULL.
     Mapping {
         names: Vec<Py<PyString>>,
-        /// `true` if other keys are ignored; they are an error if `false`.
+        /// `true` if keys that are not in `names` are ignored, `false` if such a key is an error.
         others: bool,
     },
     /// An object with attributes of these names.

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Files and databases are in the page cache. The writes of a lap are synced before the next lap begins, so that no lap waits for the
-//! writes of another. `cp` does not sync its files, `sqlite3` does before its COMMIT, `sqluice` always does; the claims are about `cp`
+//! writes of another. `cp` does not sync its files, `sqlite3` does before its COMMIT, `sqluice` always does. The claims are about `cp`
 //! without a sync, and `copy_sync` shows the time of the missing sync. Reading laps report their own time, without opening the store. Parts
 //! run one after the other; ratios are computed within a round, and every second round runs in reverse order.
 

@@ -32,7 +32,7 @@ pub(crate) struct Reading {
 /// The start and the length of a range, in bytes.
 const RANGE: (u64, u64) = (5000, 100);
 
-/// Reads all files; the store or the folder is opened before the time starts.
+/// Reads all files. The store or the folder is opened before the time starts.
 pub(crate) fn read(from: &Path, files: u64, way: &str) -> anyhow::Result<Reading> {
     let options = BlobStore::options().read_only(true);
     let mut buffer = Vec::new();

@@ -28,7 +28,7 @@ pub(crate) fn fill(store: &Path, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Overwrites `count` of the files, in random order; the new contents are prepared beforehand.
+/// Overwrites `count` of the files, in random order. The new contents are prepared beforehand.
 pub(crate) fn overwrite(to: &Path, files: u64, count: u64, way: &str) -> anyhow::Result<Reading> {
     let mut text = Vec::new();
     let changes = (0..count).map(|number| {

@@ -29,7 +29,7 @@ const BLOCKS_WAITING: usize = 8;
 pub(crate) enum Way {
     /// Statements of this number of rows, with the values in the SQL text. Each statement is parsed.
     Text(usize),
-    /// One prepared statement of this number of rows, with the values in the SQL text. The same statement is run again and again.
+    /// One prepared statement of this number of rows, with the values in the SQL text. It is run repeatedly without being parsed again.
     Constant(usize),
     /// Bound parameters, with this number of rows in each statement.
     Bound(usize),

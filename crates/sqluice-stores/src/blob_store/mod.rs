@@ -190,7 +190,7 @@ impl BlobStore {
         self.put_many([(key, blob)]).map(drop)
     }
 
-    /// Writes many blobs in one transaction and returns their number. Of several blobs with the same key, the last one stays. The iterator
+    /// Writes many blobs in one transaction and returns their number. If several blobs have the same key, the last one stays. The iterator
     /// is consumed while the batch is written, so the iterator must not read or write this store: such a call may wait forever.
     ///
     /// # Errors

@@ -73,7 +73,7 @@ pub(super) fn each<T: Serialize + Sync>(
     })
 }
 
-/// Returns the indexes of entities in the order of their keys. Of several entities with the same key, only the last one is included.
+/// Returns the indexes of entities in the order of their keys. If several entities have the same key, only the last one is included.
 ///
 /// Keys are first compared by their heads: for text, the eight bytes after the common prefix of all keys. So most keys are read only once.
 fn by_key<T>(key: &KeyOf<T>, entities: &[T]) -> Vec<usize> {

@@ -336,8 +336,8 @@ impl<T> Entities<T> {
         self.write_many(std::slice::from_ref(entity))
     }
 
-    /// Writes all entities or, after an error, none, replacing existing entities with the same keys. Of several entities with the same key,
-    /// the last one counts.
+    /// Writes all entities or, after an error, none, replacing existing entities with the same keys. If several entities have the
+    /// same key, the last one is stored.
     ///
     /// # Errors
     /// When an entity can't become JSON, two entities would have the same value of a unique field after the batch, another program has
