@@ -16,8 +16,8 @@ use sqluice::source::{Part, Sink, Source};
 use super::data::{USER, User, item};
 use crate::db::{close, open};
 
-/// The PRAGMAs of all laps, so that only the statements differ. The INSERTs of the part `insert` also use OR FAIL, so that SQLite need not
-/// prepare to undo a single statement: after a failure, the transaction is rolled back anyway.
+/// The PRAGMAs of all laps, so that only the statements differ. The INSERTs of the ways `rows` and `unrolled_*` use OR FAIL, so that SQLite
+/// need not prepare to undo a single statement: after a failure, the transaction is rolled back anyway.
 const PRAGMAS: &str = "PRAGMA synchronous = FULL;";
 
 /// The number of rows in a statement with `sqluice_rows`, and in a part of `sqluice::insert`.
