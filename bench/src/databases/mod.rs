@@ -15,7 +15,7 @@ use crate::process::Runner;
 /// The parts of the comparison.
 #[derive(Debug, Subcommand)]
 #[command(
-    about = "Compares exports, copies, merges and recoveries of databases with other programs, in alternating rounds"
+    about = "Compares exports, copies, merges and recoveries of databases with other programs or other runs of sqluice, in alternating rounds"
 )]
 pub enum Part {
     /// A database to a new file

@@ -104,7 +104,7 @@ fn state(run: &Run, old: Option<&Run>) -> Markup {
         @if failed().next().is_some() {
             section.alarm role="alert" {
                 h2 { "Wrong results: " (failed().count()) }
-                p { "These variants wrote wrong rows, so they have no figures." }
+                p { "These variants failed or wrote wrong rows, so they have no figures." }
                 ul { @for (experiment, variant) in failed() { li { (title(&experiment.id)) ": " (variant.name) } } }
             }
         }
