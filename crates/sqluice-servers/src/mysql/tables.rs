@@ -101,7 +101,7 @@ pub(super) struct Plan {
     pub(super) insert: String,
     /// The beginning of the statement that reads rows, up to the name of the table.
     select: String,
-    /// Statements that declare the table.
+    /// The `DROP TABLE` and `CREATE TABLE` statements of the table, as mysqldump writes them.
     pub(super) declaration: String,
     /// The user's condition for the rows of the table.
     filter: Option<String>,

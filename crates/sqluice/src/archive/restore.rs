@@ -126,7 +126,7 @@ impl<'r> Below<'r> {
     /// Sets the mode and time of a folder. Nothing may be created in the folder afterwards.
     pub(crate) fn finish_folder(&mut self, name: &SafeName, about: About) -> Result<(), Failed> {
         let folder = self.enter(name.bytes())?;
-        // An existing folder keeps its mode.
+        // A row without a mode leaves the mode of the folder as it is.
         let done = about.mode.map_or(Ok(()), |mode| folder.set_mode(mode & PERMISSIONS));
         done.and_then(|()| about.mtime.map_or(Ok(()), |mtime| folder.set_time(mtime))).map_err(of_io)
     }

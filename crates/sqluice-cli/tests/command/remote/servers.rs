@@ -212,7 +212,7 @@ fn an_error_of_a_server_names_the_request_that_failed() {
     let ran =
         assert_fails(folder, &mut quickly(folder), &missing, &[], &["404", "the server has no such file"]);
     assert!(!ran.stderr.contains("bucket"), "{ran:?}");
-    // Without credentials, a store returns only a status.
+    // The first request to a store is HEAD, and its answer has no body: the hint comes from the status and the environment.
     let denied = serve(|_| Some(Answer::new(403, "")));
     let mut command = quickly(folder);
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {

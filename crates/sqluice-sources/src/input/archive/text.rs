@@ -41,7 +41,7 @@ impl Path {
         }
         let components: Vec<&str> = name.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         let path = components.join("/");
-        // Without its first components, a name such as `./C:\a` is absolute.
+        // A name such as `./C:\a` is absolute when its empty components and dots are gone.
         if is_absolute(&name) || is_absolute(&path) {
             return refused(name, Refusal::Absolute);
         }

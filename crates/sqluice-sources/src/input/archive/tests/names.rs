@@ -57,7 +57,7 @@ fn backslashes_separate_folders_in_names_of_windows_but_not_of_unix() {
 }
 
 #[test]
-fn a_name_that_is_absolute_without_its_first_components_is_refused() {
+fn a_name_that_is_absolute_after_its_empty_and_dot_components_is_refused() {
     for name in ["./\\a.csv", ".//C:\\a.csv", "././C:/a.csv"] {
         assert!(Path::new(name.to_owned()).refusal.is_some(), "{name}");
     }
