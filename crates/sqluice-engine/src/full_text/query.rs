@@ -111,7 +111,7 @@ pub(super) struct Query<'q> {
     pub(super) sql: &'q str,
     /// The columns of the full-text table, for each column of the query after the first.
     pub(super) columns: &'q [usize],
-    /// The rowids of the rows.
+    /// The first and the last rowid, for a query that has parameters for them.
     pub(super) rowids: (i64, i64),
 }
 
@@ -165,7 +165,7 @@ impl Query<'_> {
         })
     }
 
-    /// Calls `each` with batches of rows, which returns an old batch to fill.
+    /// Calls `each` with batches of rows. `each` returns a batch whose memory is used for the next rows.
     fn each_batch(
         &self,
         batch_bytes: usize,

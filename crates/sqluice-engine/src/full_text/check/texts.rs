@@ -31,7 +31,7 @@ pub(super) struct TextDigest<'a> {
     rowid: i64,
     size: Vec<u64>,
     stored: Option<Vec<u8>>,
-    /// The terms of the cell or row, if each counts once there.
+    /// The column and the hash of each term of the row, with a detail for which a term counts once in a column or row.
     terms: Vec<(u32, TermHash)>,
 }
 
