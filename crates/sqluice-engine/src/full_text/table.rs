@@ -72,8 +72,8 @@ impl<'t> TextTable<'t> {
         TextTable { shadows: self.shadows.with_errors(failed), ..self }
     }
 
-    /// Makes the whole index again from the content. Returns `None`, and changes nothing, if the table has no content, or if only SQLite can do
-    /// so: two rows of a view have one rowid.
+    /// Makes the whole index again from the content. Returns `None`, and changes nothing, if the table has no content, or if only SQLite
+    /// can do so: two rows of a view have one rowid.
     ///
     /// # Errors
     /// If the content can't be read, or the index can't be written.

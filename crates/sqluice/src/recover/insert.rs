@@ -24,7 +24,7 @@ use super::source::is_ordinary;
 /// The number of rows between two checks for cancellation.
 const CHECKED_ROWS: u64 = 1024;
 
-/// The largest number of columns of a table of rows of no table. SQLite allows 2,000 columns, of which two are of the place.
+/// The largest number of values of a row of no table. SQLite allows 2,000 columns, of which two are the page and the rowid of the row.
 const FOUND_COLUMNS_MAX: usize = 1998;
 
 /// The largest number of columns of rows that are put aside: the place and the reason take three.
@@ -278,7 +278,7 @@ pub(super) fn free_table(connection: &Connection, wanted: &str) -> Result<String
     Ok(name)
 }
 
-/// Inserts rows of no table.
+/// Inserts the rows of no table into the tables `lost_and_found_N`.
 pub(super) fn lost_and_found(connection: &Connection, found: &Found, context: &Context<'_>) -> Result<()> {
     let cannot = |error| failed(error, "write rows of no table");
     let mut reader = PageRows::default();
