@@ -184,7 +184,7 @@ pub(super) enum RangeFault {
     Malformed,
 }
 
-/// A worker that merges ranges. It keeps its memory from one range to the next.
+/// Merges ranges on one thread. It keeps its memory from one range to the next.
 pub(super) struct RangeMerger<'i> {
     inputs: &'i [Input],
     detail: Detail,

@@ -8,9 +8,9 @@
 //!  workers                     range 1, range 2 ─────┘ merged
 //! ```
 //!
-//! Cuts are only hints: any terms will do, as the first terms of the pages tell where a range ends. Of each segment a range has the pages on
-//! which its terms lie, so a page with terms of two ranges is read for both. The caller reads and writes through SQLite; while it waits for a
-//! range, it merges another one.
+//! Cuts are only hints: any terms will do, as the first terms of the pages tell where a range ends. A range has the pages of each segment
+//! on which its terms lie, so a page with terms of two ranges is read for both. The caller reads and writes through SQLite. While it waits
+//! for a range, it merges another one.
 //!
 //! If the pages of a range take too much memory, as those of a term that is in each row, the caller merges them piece by piece.
 

@@ -22,7 +22,7 @@ const DOCLIST_BYTES: usize = 64 << 10;
 /// The largest number of rows of a run.
 const ROWS_MAX: usize = 1 << 30;
 
-/// A worker that indexes rows.
+/// The indexer of rows of one worker thread.
 pub(crate) struct RowIndexer<'c> {
     collector: &'c Collector<'c>,
     tokenizer: Tokenizer,

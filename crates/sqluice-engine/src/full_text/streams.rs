@@ -12,7 +12,7 @@
 //! ```
 //!
 //! All numbers are varints. No place is 0 or 1, so a 0 that begins a varint begins a row. Columns and places are as in the entries of a
-//! doclist. There, the number of their bytes precedes them. A stream does not have this number, as it is known only at the end of a row.
+//! doclist. An entry begins with the number of their bytes. A stream does not have it, as it is known only at the end of a row.
 //!
 //! An occurrence of a frequent term finds the cache line of its term in the CPU cache. The lines of other terms are brought there for many
 //! occurrences at once.

@@ -73,7 +73,7 @@ impl<'t> TextTable<'t> {
     }
 
     /// Makes the whole index again from the content. Returns `None`, and changes nothing, if the table has no content, or if only SQLite
-    /// can do so: two rows of a view have one rowid.
+    /// can do so, as two rows of a view have one rowid.
     ///
     /// # Errors
     /// If the content can't be read, or the index can't be written.

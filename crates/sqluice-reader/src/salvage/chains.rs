@@ -1,8 +1,8 @@
 //! Overflow chains of a damaged file: which entry has which page.
 //!
 //! If the chains of two entries that trees name meet, one of the two has a damaged page. Both look alike, so both entries are kept,
-//! and counted. Of more than four, the first is kept, so that the rows of a file are not many times its size. Chains that do not end where
-//! their entry ends are not counted among the four. An entry on a leaf of no tree has no page that another entry has.
+//! and counted. If there are more than four, the first is kept, so that the rows of a file are not many times its size. Chains that do not
+//! end where their entry ends are not counted among the four. An entry on a leaf of no tree has no page that another entry has.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
@@ -25,7 +25,7 @@ const READERS_MAX: u16 = 4;
 /// The largest number of entries that are followed to a page.
 const CLAIMS_MAX: u16 = 16;
 
-/// The claims of entries to overflow pages. Of several claims, the smallest counts, so that the outcome does not depend on threads.
+/// The claims of entries to overflow pages. The smallest of several claims counts, so that the outcome does not depend on threads.
 #[derive(Debug)]
 pub struct Chains {
     claims: Vec<AtomicU64>,

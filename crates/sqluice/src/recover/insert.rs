@@ -128,12 +128,12 @@ impl<'a> Insertion<'a> {
         }
     }
 
-    /// Inserts the rows of leaves. Of a leaf with `true`, only the rows that the engine does not take.
+    /// Inserts the rows of leaves, but only the rows that the engine does not take of a leaf with `true`.
     pub(super) fn rows(&mut self, leaves: impl IntoIterator<Item = (Leaf, bool)>) -> Result<()> {
         self.rows_that(leaves, |_| true)
     }
 
-    /// Inserts the rows of leaves. Where a key is unique, rows on one page come before those whose values are on other pages, too, and rows
+    /// Inserts the rows of leaves. If a key is unique, rows on one page come before those whose values are on other pages, too, and rows
     /// whose pages are named by other rows, or cut off, come last: a page that is damaged or in a wrong place must not take the keys of sound
     /// rows.
     pub(super) fn sound_rows_first(&mut self, leaves: &[Leaf]) -> Result<()> {

@@ -22,7 +22,7 @@ pub(super) struct OfText {
     pub(super) sizes: Vec<i64>,
 }
 
-/// A worker that sums up texts.
+/// Sums up the texts that one worker thread gets.
 pub(super) struct TextDigest<'a> {
     index: &'a TextIndex,
     all: &'a Mutex<OfText>,
