@@ -139,7 +139,7 @@ pub struct Entry {
     pub mended: Option<(usize, u8)>,
 }
 
-/// A field's serial types, in the order of the record.
+/// The serial types of the fields of a record, in order.
 pub type Types = Vec<u64>;
 
 /// Reads the serial types of a record of `payload_bytes` bytes that begins with `start`. Returns `None` if the record is not sound, and
@@ -166,7 +166,8 @@ pub fn read_types(start: &[u8], payload_bytes: usize, types: &mut Types) -> Opti
 const MENDED_HEADER_BYTES_MAX: usize = 128;
 
 /// Returns the offset of a serial type in a record whose lengths do not agree, and the byte that makes them agree by one bit. If several
-/// bits of this byte do, the value is NULL: the one that it was is not known. Returns `None` if bits of several bytes do.
+/// bits of this byte do, and one of them makes the value NULL, the byte is that of NULL, as the right bit is not known. Returns `None` if
+/// other bits do, too, or none does.
 fn mended_type(start: &[u8], payload_bytes: usize, types: &mut Types) -> Option<(usize, u8)> {
     let (header, first) = varint::read(start)?;
     let header = usize::try_from(header).ok().filter(|header| *header <= MENDED_HEADER_BYTES_MAX)?;
@@ -176,7 +177,7 @@ fn mended_type(start: &[u8], payload_bytes: usize, types: &mut Types) -> Option<
         let byte = bytes[at];
         for bit in 0..8 {
             bytes[at] = byte ^ 1 << bit;
-            // The header is whole, so that the values are not read.
+            // The header is enough: the values are not read.
             if read_header(&bytes, payload_bytes, types) {
                 found = match found {
                     None => Some((at, bytes[at])),
@@ -310,7 +311,7 @@ impl Salvage {
     }
 
     /// Reads a leaf whose number of cells is damaged, if its first cells fill it from the start of its cells to its end, with the free blocks,
-    /// and do not overlap. The bytes behind the last cell pointer may look like pointers, too.
+    /// and do not overlap. The pointers alone don't tell the number, as the bytes behind the last one may look like pointers, too.
     fn of_filling_cells(bytes: &[u8], number: u32, geometry: Geometry, types: &mut Types) -> Option<Salvage> {
         let (header_at, pointers) = places(bytes, number)?;
         let page = bytes.get(..geometry.usable_bytes())?;
@@ -344,9 +345,9 @@ impl Salvage {
         is_new
     }
 
-    /// Finds the cells whose payload size is damaged: their record ends where another cell begins, or the page ends. It ends before if one
-    /// bit makes the difference to the size that the cell states, and a free block follows. Finds also the cells that end there and have a
-    /// damaged bit in a serial type.
+    /// Finds the cells whose payload size is damaged: their record ends where another cell begins, or the page ends. If the stated size
+    /// differs from that of the record in one bit, the record may end before this place, as a free block may follow. Also finds the cells
+    /// that end at this place and have a damaged bit in a serial type.
     fn find_by_records(&mut self, view: &PageView<&[u8]>, types: &mut Types) {
         if self.missing.is_empty() {
             return;
@@ -435,7 +436,8 @@ impl Salvage {
         order.clear();
         order.extend(0..spans.len());
         order.sort_unstable_by_key(|&at| (spans[at].1, at));
-        // For the spans up to each: the largest weight without overlaps, and the number of spans before the last one that is kept.
+        // `best` has the largest weight without overlaps for each number of first spans. `before` has, for each span, the number of spans
+        // that end before it begins, if the span adds weight.
         let mut best: Vec<usize> = vec![0];
         let mut before = Vec::with_capacity(order.len());
         for (count, &at) in order.iter().enumerate() {
@@ -461,7 +463,7 @@ impl Salvage {
         self.lost += before - entries.len();
     }
 
-    /// Marks the entries that are not on the longest ascending run of rowids.
+    /// Sets `in_order` of each entry: `true` for the entries of the longest ascending subsequence of rowids.
     fn mark_order(&mut self) {
         let rowids: Vec<i64> = self.entries.iter().map(|entry| entry.cell.rowid).collect();
         let mut tails: Vec<usize> = Vec::new();
@@ -513,10 +515,11 @@ fn natural_count(page: &[u8], pointers: usize, max: usize) -> usize {
     count
 }
 
-/// Returns `true` if some cell pointers lie within cells, so that the number of cells is wrong.
+/// Returns `true` if more than a quarter of the cell pointers name a place before the end of the pointers. Then bytes of cells are taken
+/// for pointers, and the number of cells is wrong.
 fn has_pointers_in_cells(page: &[u8], number: u32, cells: usize) -> bool {
     let Some((_, pointers)) = places(page, number) else { return false };
-    // All but a few damaged pointers are behind the pointers of a page with a right number of cells.
+    // If the number of cells is right, all pointers but a few damaged ones name a place behind the pointers.
     let end = pointers + cells * CELL_POINTER_BYTES;
     let within = (0..cells).filter(|index| {
         let at = pointers + index * CELL_POINTER_BYTES;
@@ -582,7 +585,7 @@ mod tests {
     fn an_entry_whose_size_is_damaged_takes_no_entries_that_it_covers() {
         let mut page = leaf(20);
         let at = usize::from(u16::from_be_bytes([page[8 + 2 * 11], page[8 + 2 * 11 + 1]]));
-        // The text of row 12 becomes four times as long, and still is a record: it covers the rows before it.
+        // The text of row 12 becomes 24 bytes longer, and the cell still has a record. It covers the cells of the rows before it.
         page[at] += 24;
         page[at + 3] += 48;
         let (in_order, _, is_whole) = rowids(&page);

@@ -24,7 +24,7 @@ use crate::sort::{Item, Prefetch, Ranges, Sorted, Sorter, Spill};
 /// The size of a chunk in bytes, in which merged doclists pass from a thread to the caller.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// The ranges of terms that are merged side by side. Their doclists wait in memory for those of the ranges before.
+/// The sizes of the ranges of terms that are merged side by side. Doclists of a range wait in memory for those of the ranges before.
 const RANGES: Ranges = match cfg!(test) {
     true => Ranges { range_bytes: 8 << 10, sample_bytes: 256, samples_max: 32_768 },
     false => Ranges { range_bytes: 4 << 20, sample_bytes: 64 << 10, samples_max: 32_768 },
@@ -49,7 +49,7 @@ impl<'i> Collector<'i> {
         memory_bytes: usize,
         spill: &Arc<Spill>,
     ) -> Collector<'i> {
-        // An eighth is for what is not counted below: the blocks of runs that are written, and free memory between others.
+        // An eighth is for memory that is not counted below: the blocks of runs that are written, and gaps between allocations.
         let share = memory_bytes / 8 * 7 / workers.max(1);
         let docsizes_bytes = if index.keeps_sizes { share / 8 } else { 0 };
         let doclists_bytes = share / 2 - docsizes_bytes;
@@ -63,10 +63,10 @@ impl<'i> Collector<'i> {
         }
     }
 
-    /// Returns a worker.
+    /// Returns an indexer of rows for one thread, which collects into `self`.
     ///
     /// # Errors
-    /// If SQLite has no such tokenizer.
+    /// If SQLite can't create the tokenizer of the index: it has none of this name, or the tokenizer refuses its arguments.
     pub(crate) fn worker(&self) -> Result<RowIndexer<'_>> {
         RowIndexer::new(self)
     }
@@ -113,7 +113,7 @@ pub(crate) struct Collected {
     /// The totals of all rows.
     pub(crate) totals: Totals,
     threads: usize,
-    /// The number of chunks that wait for the caller, for each range.
+    /// The largest number of chunks of a range that wait for the caller.
     chunks: usize,
     spill: Arc<Spill>,
 }
@@ -128,7 +128,7 @@ impl Collected {
     /// of one age do not overlap.
     ///
     /// # Errors
-    /// The error of `each`, or if temporary files can't be read.
+    /// The error of `each`, or if temporary files can't be read or a thread can't be started.
     pub(crate) fn each_doclist(
         &self,
         mut each: impl FnMut(&[u8], u32, &Doclist<'_>) -> Result<()>,
@@ -167,9 +167,9 @@ impl Collected {
             }
         };
         std::thread::scope(|scope| {
-            // Threads that wait for a permit end when the caller ends.
+            // `permit` is dropped when the caller ends, so that threads that wait for a permit end, too.
             let permit = permit;
-            // The caller works, too.
+            // The caller, which calls `each`, is one of the threads.
             for _ in 1..self.threads {
                 let started =
                     std::thread::Builder::new().name("sqluice-merge".to_owned()).spawn_scoped(scope, merge);
@@ -183,7 +183,7 @@ impl Collected {
                         each(term, age, &doclist)
                     })
                 })?;
-                // Without threads that wait, nobody receives the permit.
+                // If no thread waits any more, nobody receives the permit, which is no error.
                 let _ = permit.send(());
                 Ok(())
             })

@@ -66,7 +66,7 @@ impl Declaration {
     /// Reads the declaration of the full-text table `name`. The inner error is the reason why only SQLite can fill the table, as a sentence.
     ///
     /// # Errors
-    /// If SQLite can't read the schema.
+    /// If SQLite can't read the schema, or the columns or the stored options of the table.
     pub fn of(connection: &Connection, name: &str) -> rusqlite::Result<Result<Declaration, String>> {
         let sql = "SELECT name, sql FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)";
         let found: Option<(String, Option<String>)> =
@@ -87,17 +87,17 @@ impl Declaration {
         Ok(parsed.and_then(|parsed| parsed.declaration(&name, names, |key| config.get(key).copied())))
     }
 
-    /// Returns the declaration of a table of a schema that is not created. The inner error is as that of [`Declaration::of`].
+    /// Returns the declaration of the table `name` that the statements in `sql` create. The inner error is as that of [`Declaration::of`].
     ///
     /// # Errors
-    /// If SQLite can't create the schema in an empty database.
+    /// If SQLite can't run the statements in an empty database, or can't read the table.
     pub fn in_schema(sql: &str, name: &str) -> rusqlite::Result<Result<Declaration, String>> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(sql)?;
         Declaration::of(&connection, name)
     }
 
-    /// Returns the name of the tokenizer in the statement of a table, if SQLite has no such tokenizer here.
+    /// Returns the name of the tokenizer in the statement of a table, if no tokenizer of this name is known to SQLite in this process.
     pub fn unknown_tokenizer(sql: &str) -> Option<String> {
         let parsed = Parsed::of(sql).ok()?;
         let (_, tokenize) = parsed.options.into_iter().rfind(|(option, _)| option == "tokenize")?;
@@ -188,7 +188,7 @@ pub fn columns(connection: &Connection, name: &str) -> rusqlite::Result<Vec<Stri
     connection.prepare(&list)?.query_map([], |row| row.get(0))?.collect()
 }
 
-/// The arguments of the statement.
+/// The arguments of CREATE VIRTUAL TABLE.
 struct Parsed {
     /// `false` for each column that is UNINDEXED.
     columns: Vec<bool>,

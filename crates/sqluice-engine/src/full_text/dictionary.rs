@@ -119,7 +119,7 @@ fn first_bytes(term: &[u8]) -> u128 {
                 }
                 _ => {
                     let word = term.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
-                    // A shift by 64 bits is none.
+                    // For an empty term, the shift would be by 64 bits, and `checked_shl` returns `None`.
                     word.checked_shl(64 - bits).unwrap_or(0)
                 }
             };
@@ -155,7 +155,7 @@ impl Dictionary {
     }
 
     /// Returns `true` if the dictionary should be given up: it takes more memory than `limit_bytes`, or soon will, because its slots are
-    /// about to be doubled. While they are, the old and the new ones take memory.
+    /// about to be doubled (meanwhile, the old and the new slots take memory), or at least half of the numbers are used.
     pub(super) fn is_full(&self, limit_bytes: usize) -> bool {
         let bytes = self.memory_bytes();
         let doubles = |index: &Slots| {
@@ -220,7 +220,7 @@ impl Dictionary {
         number
     }
 
-    /// Returns `true` if most numbers are used up.
+    /// Returns `true` if at least half of the numbers are used.
     pub(super) fn is_used_up(&self) -> bool {
         self.len() >= TERMS_MAX / 2
     }

@@ -30,13 +30,13 @@ pub(crate) trait Joined {
     fn malformed(&self) -> sqluice_core::error::Error;
 }
 
-/// The joiner.
+/// Joins the doclists that are pushed, and passes the joined ones on.
 pub(super) struct Joiner {
     detail: Detail,
     /// `true` if no older segment remains, so that marks of deleted rows have no effect.
     is_oldest: bool,
     term: Vec<u8>,
-    /// The last doclist, if it overlaps none before, until it is known if it overlaps the next one. Then `pending` is empty.
+    /// The last doclist, if it overlaps none before, until it is known if it overlaps the next one. While one is held, `pending` is empty.
     held: Option<Held>,
     held_entries: Vec<u8>,
     pending: BinaryHeap<Reverse<Piece>>,

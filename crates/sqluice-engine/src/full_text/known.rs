@@ -22,7 +22,7 @@ impl ShortKey {
     #[inline]
     pub(super) fn of(index: usize, term: &[u8]) -> Option<ShortKey> {
         let bytes = match *term {
-            // The first and the last bytes of a term overlap.
+            // The first four and the last four bytes of a longer term overlap.
             [a, b, c] => u64::from(u32::from_be_bytes([a, b, c, 0])) << 32,
             [_, _, _, _, ..] if term.len() <= BYTES_MAX => {
                 let (first, last) = (term.first_chunk::<4>()?, term.last_chunk::<4>()?);
@@ -36,7 +36,7 @@ impl ShortKey {
         Some(ShortKey::new(index, bytes, term.len()))
     }
 
-    /// Returns the key of a term with the first 8 bytes `bytes`, of which a short term has fewer.
+    /// Returns the key of a short term of `len` bytes. `bytes` has these bytes first, and then zeros.
     #[inline]
     pub(super) fn new(index: usize, bytes: u64, len: usize) -> ShortKey {
         ShortKey(bytes | (index << 3 | len) as u64)

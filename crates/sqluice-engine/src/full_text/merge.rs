@@ -1,4 +1,4 @@
-//! Merges the segments of an index between two terms whose pages do not fit into memory: a doclist may be larger than that.
+//! Merges the segments of an index between two terms whose pages do not fit into memory. Even a single doclist may be larger than memory.
 //!
 //! ```text
 //!  segment, newest   apple 8 - 9    pear 7
@@ -96,7 +96,7 @@ impl<'m> Merge<'m> {
     /// Creates a merge of the terms of a range. Each segment is read from a page on that is at most the first one with such a term.
     ///
     /// # Errors
-    /// If a page is missing or damaged.
+    /// If a page can't be read, is missing or is damaged.
     pub(super) fn new<P: Pages>(
         inputs: impl Iterator<Item = (&'m Input, u32)>,
         detail: Detail,
@@ -124,7 +124,7 @@ impl<'m> Merge<'m> {
     /// Returns the next piece, or `None` at the end. Pieces come in the order of terms, and of first rowids within a term.
     ///
     /// # Errors
-    /// If a page is missing or damaged. The merge must not be used afterwards.
+    /// If a page can't be read, is missing or is damaged. The merge must not be used afterwards.
     pub(super) fn next<P: Pages>(&mut self, pages: &mut P) -> Result<Option<Piece<'_>>, ReadError<P::Error>> {
         let Merge { detail, bounds, sources, places, tournament, is_begun } = self;
         if sources.is_empty() {
@@ -156,7 +156,7 @@ impl<'m> Merge<'m> {
 fn is_less(sources: &[Source<'_>], places: &[Place], a: usize, b: usize) -> bool {
     let (of_a, of_b) = (&places[a], &places[b]);
     let is_equal = of_a.start == of_b.start;
-    // Terms of up to 15 bytes are in their numbers as a whole.
+    // Terms of up to 15 bytes are in `start` as a whole.
     if is_equal && of_a.start as u8 == LONG {
         let order = sources[a].reader.term().cmp(sources[b].reader.term());
         return order.then(of_a.rowid.cmp(&of_b.rowid)).then(a.cmp(&b)) == Ordering::Less;

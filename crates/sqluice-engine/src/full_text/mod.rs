@@ -27,10 +27,11 @@
 //! * `item`: doclists as items of the sorter
 //! * `rows`: the worker, which takes rows; `collected`: what all workers have collected, and the merge by term
 //! * `join`: doclists of several segments as one; `shadow`: the shadow tables
-//! * `range`: the segments merged between two terms; `merge`: the same piece by piece; `ranges`: all ranges, on all cores
+//! * `range`: the segments merged between two terms; `merge`: this merge with more pages than memory; `ranges`: all ranges, on all cores
 //! * `triggers`: the statements of triggers
 //! * `query`: rows of a query for the workers; `segments`: doclists of existing segments for the sorter
 //! * `declaration`: the options of a table in a database; `given`: tables that take rows of their own; `table`: fills, optimizes and extends its index
+//! * `check`: compares an index with its text
 //!
 //! Invariant: the terms, doclists and sizes that come out depend on the rows alone, not on parts, threads or memory.
 

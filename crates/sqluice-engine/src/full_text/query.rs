@@ -15,7 +15,7 @@ use sqluice_core::affinity::{int_to_text, real_to_text};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 
-/// A worker that takes rows with their texts.
+/// A receiver of rows with their texts, on one worker thread.
 pub(super) trait TextSink {
     /// Begins a row.
     fn begin_row(&mut self, rowid: i64);
@@ -33,7 +33,7 @@ pub(super) trait TextSink {
     fn finish(self) -> Result<()>;
 }
 
-/// The largest size of a batch in bytes: a batch is a run of its worker, and fewer runs make fewer doclists.
+/// The largest size of a batch in bytes. A batch becomes a doclist for each of its terms, so larger batches make fewer doclists.
 const BATCH_BYTES_MAX: usize = 8 << 20;
 
 /// The smallest size of a batch in bytes.
@@ -111,7 +111,7 @@ pub(super) struct Query<'q> {
     pub(super) sql: &'q str,
     /// The columns of the full-text table, for each column of the query after the first.
     pub(super) columns: &'q [usize],
-    /// The rowids of the rows.
+    /// The first and the last rowid, for a query that has parameters for them.
     pub(super) rowids: (i64, i64),
 }
 
@@ -165,7 +165,7 @@ impl Query<'_> {
         })
     }
 
-    /// Calls `each` with batches of rows, which returns an old batch to fill.
+    /// Calls `each` with batches of rows. `each` returns a batch whose memory is used for the next rows.
     fn each_batch(
         &self,
         batch_bytes: usize,

@@ -73,7 +73,7 @@ impl Bounds<'_> {
     }
 }
 
-/// Removes the rows of a piece that tombstones hide.
+/// Puts the entries of `rows` that `tombstones` do not hide into `left`, which is emptied first.
 pub(super) fn filter(rows: &Rows<'_>, tombstones: &Tombstones, detail: Detail, left: &mut EntryList) {
     left.clear();
     let mut cursor = DoclistCursor::new(rows.doclist.first);
@@ -88,7 +88,7 @@ pub(super) fn filter(rows: &Rows<'_>, tombstones: &Tombstones, detail: Detail, l
 /// The pages of all segments that have terms of a range.
 #[derive(Default)]
 pub(super) struct Chunk {
-    /// The first term of the range may be this one.
+    /// The range has no term before this one.
     pub(super) low: Vec<u8>,
     /// The range ends before this term.
     pub(super) high: Option<Vec<u8>>,
@@ -125,7 +125,7 @@ impl Chunk {
     fn cuts(&self) -> std::result::Result<Vec<&[u8]>, Damage> {
         let mut terms: Vec<&[u8]> = Vec::new();
         for page in 0..self.starts.len() {
-            // The caller has parsed the page, so there is no error, and no place of an error.
+            // The pages were parsed when they were added to the chunk. So this can't fail, and no error names the id 0.
             terms.extend(Leaf::parse(0, &self.bytes[self.place(page)])?.first_term()?);
         }
         terms.retain(|term| *term > &self.low[..] && self.high.as_ref().is_none_or(|high| *term < &high[..]));
@@ -184,7 +184,7 @@ pub(super) enum RangeFault {
     Malformed,
 }
 
-/// A worker that merges ranges. It keeps its memory from one range to the next.
+/// Merges ranges on one thread. It keeps its memory from one range to the next.
 pub(super) struct RangeMerger<'i> {
     inputs: &'i [Input],
     detail: Detail,
@@ -205,12 +205,12 @@ pub(super) struct RangeMerger<'i> {
 struct Source<'c> {
     part: &'c Part,
     reader: SegmentReader,
-    /// The last content that was read.
+    /// The kind of the content that was read last; `None` at the end.
     content: Option<Advanced>,
 }
 
 impl<'i> RangeMerger<'i> {
-    /// Creates a worker.
+    /// Creates a merger of ranges of `inputs`.
     pub(super) fn new(inputs: &'i [Input], detail: Detail) -> RangeMerger<'i> {
         RangeMerger {
             inputs,
@@ -322,7 +322,7 @@ impl<'i> RangeMerger<'i> {
             let count = std::mem::replace(&mut ends[*number as usize], end);
             end += count;
         }
-        // `ends` has the start of each term, which moves to its end.
+        // `ends` has the start of the pieces of each term, which moves to their end.
         ordered.clear();
         ordered.resize(pieces.len(), 0);
         for (number, piece) in pieces.iter().enumerate() {

@@ -8,9 +8,9 @@
 //!  workers                     range 1, range 2 ─────┘ merged
 //! ```
 //!
-//! Cuts are only hints: any terms will do, as the first terms of the pages tell where a range ends. Of each segment a range has the pages on
-//! which its terms lie, so a page with terms of two ranges is read for both. The caller reads and writes through SQLite; while it waits for a
-//! range, it merges another one.
+//! Cuts are only hints: any terms will do, as the first terms of the pages tell where a range ends. A range has the pages of each segment
+//! on which its terms lie, so a page with terms of two ranges is read for both. The caller reads and writes through SQLite. While it waits
+//! for a range, it merges another one.
 //!
 //! If the pages of a range take too much memory, as those of a term that is in each row, the caller merges them piece by piece.
 
@@ -34,7 +34,7 @@ use super::shadow::Shadows;
 /// The bytes of the pages of a range, if the segments are few.
 const RANGE_BYTES: usize = if cfg!(test) { 2 << 10 } else { 2 << 20 };
 
-/// The number of pages that a range has of each segment, if the segments are many: so the pages of two ranges are few of them.
+/// The number of pages that a range has of each segment, if the segments are many: with more pages, fewer of them are read for two ranges.
 const PAGES_MIN: usize = if cfg!(test) { 1 } else { 6 };
 
 /// The largest number of bytes of the pages of a range: places in them have 32 bits.
@@ -65,7 +65,7 @@ struct Limits {
     in_work: usize,
     /// The largest number of bytes of the pages of a range.
     chunk: usize,
-    /// The number of these bytes that is wanted, without the pages of two ranges.
+    /// The number of bytes of pages that a range should have, without the pages that it shares with other ranges.
     wanted: usize,
 }
 
@@ -89,7 +89,7 @@ impl Limits {
 /// Hands the doclists of all terms to `to`, in order. Marks of deleted rows are removed.
 ///
 /// # Errors
-/// If the index is damaged, or the error of `to`.
+/// If the index can't be read or is damaged, a thread can't be started, or `means.cancel` is set; or the error of `to`.
 pub(super) fn merge_all(
     shadows: &Shadows<'_>,
     structure: &Structure,

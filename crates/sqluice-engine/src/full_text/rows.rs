@@ -22,7 +22,7 @@ const DOCLIST_BYTES: usize = 64 << 10;
 /// The largest number of rows of a run.
 const ROWS_MAX: usize = 1 << 30;
 
-/// A worker that indexes rows.
+/// The indexer of rows of one worker thread.
 pub(crate) struct RowIndexer<'c> {
     collector: &'c Collector<'c>,
     tokenizer: Tokenizer,
@@ -66,10 +66,10 @@ impl Waiting {
 }
 
 impl<'c> RowIndexer<'c> {
-    /// Creates a worker.
+    /// Creates an indexer, which collects into `collector`.
     ///
     /// # Errors
-    /// If SQLite has no such tokenizer.
+    /// If SQLite can't create the tokenizer of the index: it has none of this name, or the tokenizer refuses its arguments.
     pub(super) fn new(collector: &'c Collector<'c>) -> Result<RowIndexer<'c>> {
         let TextIndex { columns, prefixes, tokenizer, .. } = collector.index;
         let tokenizer = Tokenizer::new(tokenizer).map_err(|error| no_tokenizer(&tokenizer[0], error))?;
@@ -273,7 +273,7 @@ impl Terms {
         long_ends.clear();
     }
 
-    /// Forgets all terms if they leave too little of the memory of a run for their occurrences.
+    /// Forgets all terms if they leave too little of the memory of a run for their occurrences, or too few numbers for new terms.
     fn make_room(&mut self, run_bytes: usize) {
         if self.dictionary.is_used_up()
             || self.dictionary.memory_bytes() + self.streams.memory_bytes() > run_bytes / 2

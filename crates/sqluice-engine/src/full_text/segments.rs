@@ -31,7 +31,7 @@ const CHUNK_BYTES_MIN: usize = 32 << 10;
 /// The largest number of bytes from which a doclist is given to the sorter in several items.
 const DOCLIST_BYTES_MAX: usize = 64 << 10;
 
-/// The smallest number of these bytes.
+/// The smallest number of bytes from which a doclist is given to the sorter in several items.
 const DOCLIST_BYTES_MIN: usize = 1 << 10;
 
 /// Consecutive pages of a segment.
@@ -63,7 +63,7 @@ impl Pages for &Chunk {
 /// Reads segments, the newest first, into the sorter of the collector. The pages take `memory_bytes` bytes of memory.
 ///
 /// # Errors
-/// If a segment is damaged, or temporary space runs out.
+/// If a segment can't be read or is damaged, temporary space runs out, a thread can't be started, or `cancel` is set.
 pub(super) fn collect(
     shadows: &Shadows<'_>,
     segments: &[SegmentSpan],

@@ -60,7 +60,7 @@ impl Pages for Blocks<'_> {
 }
 
 impl<'c> Shadows<'c> {
-    /// Creates the shadow tables of a full-text table in a file without other users.
+    /// Returns access to the shadow tables of a full-text table, with the errors for a file without other users.
     pub(crate) fn new(connection: &'c Connection, name: &str) -> Shadows<'c> {
         let table = format!("full-text table {name}");
         let failed = move |error, what: &str| failed(error, &format!("{what} {table}"));
@@ -107,7 +107,7 @@ impl<'c> Shadows<'c> {
     /// Returns the structure.
     ///
     /// # Errors
-    /// If it is missing or damaged.
+    /// If the structure can't be read, is missing or is damaged.
     pub(super) fn structure(&self) -> Result<Structure> {
         let missing = Damage { row: STRUCTURE_ID, offset: 0, fault: Fault::Missing };
         let block = self.block(STRUCTURE_ID)?.ok_or_else(|| self.damaged(missing))?;
@@ -117,7 +117,7 @@ impl<'c> Shadows<'c> {
     /// Returns the number of rows, and the total of tokens of each column.
     ///
     /// # Errors
-    /// If the averages are damaged.
+    /// If the averages can't be read, or are damaged.
     pub(super) fn averages(&self, columns: usize) -> Result<(u64, Vec<u64>)> {
         let block = self.block(AVERAGES_ID)?.unwrap_or_default();
         parse_averages(&block, columns).map_err(|damage| self.damaged(damage))
@@ -134,7 +134,7 @@ impl<'c> Shadows<'c> {
     /// Reads the tombstones of a segment.
     ///
     /// # Errors
-    /// If they are damaged.
+    /// If the tombstones can't be read, or are damaged.
     pub(super) fn tombstones(&self, segment: &SegmentSpan) -> Result<Tombstones> {
         if segment.tombstone_pages == 0 {
             return Ok(Tombstones::default());
@@ -148,7 +148,7 @@ impl<'c> Shadows<'c> {
     /// Calls `each` with the number, the `id` and the block of each leaf of a segment.
     ///
     /// # Errors
-    /// The error of `each`, or if a leaf is missing.
+    /// The error of `each`, or if a leaf can't be read or is missing.
     pub(super) fn each_leaf(
         &self,
         segment: &SegmentSpan,

@@ -11,8 +11,8 @@
 //!  slabs        [block block block block ][ block block ]
 //! ```
 //!
-//! All numbers are varints. No place is 0 or 1, so a 0 that begins a varint begins a row. Columns and places are as in the entries of a doclist,
-//! where the number of these bytes precedes them, which is known at the end of a row.
+//! All numbers are varints. No place is 0 or 1, so a 0 that begins a varint begins a row. Columns and places are as in the entries of a
+//! doclist. An entry begins with the number of their bytes. A stream does not have it, as it is known only at the end of a row.
 //!
 //! An occurrence of a frequent term finds the cache line of its term in the CPU cache. The lines of other terms are brought there for many
 //! occurrences at once.
@@ -30,7 +30,7 @@ const OCCURRENCE_BYTES_MAX: usize = 1 + 5 + 1 + 3 + 5;
 /// The binary logarithm of the number of streams that are allocated at once.
 const STREAMS_SHIFT: u32 = 10;
 
-/// The number of pieces of streams that stay in the second-level cache by themselves.
+/// The number of pieces of `Streams::streams` that stay in the second-level cache by themselves.
 const CACHED_PIECES: usize = 2;
 
 /// The number of bytes of a slab.
@@ -186,7 +186,7 @@ impl Streams {
                     at += 1 + write(&mut stream.bytes[at + 1..], place.column.into());
                     (stream.column, stream.place) = (place.column, 0);
                 }
-                // Positions are below 2^31, as texts are.
+                // Positions are below 2^31, as the sizes of texts are.
                 at += write(&mut stream.bytes[at..], place.position - stream.place + 2);
                 stream.place = place.position;
             }

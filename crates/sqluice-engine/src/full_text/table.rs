@@ -37,7 +37,7 @@ const REPORTED: u64 = 4096;
 /// The largest number of a segment that SQLite allots itself.
 const SEGMENT_MAX: u16 = 2000;
 
-/// The means of the work.
+/// The threads, the memory and the folder for work on an index.
 #[derive(Clone)]
 pub struct Means<'m> {
     /// The number of worker threads.
@@ -60,7 +60,7 @@ pub struct TextTable<'t> {
 }
 
 impl<'t> TextTable<'t> {
-    /// Creates the work on the table of a declaration, in a file without other users.
+    /// Returns access to the table of a declaration, with the errors for a file without other users.
     pub fn new(connection: &'t Connection, declaration: &'t Declaration, means: Means<'t>) -> TextTable<'t> {
         let mut shadows = Shadows::new(connection, &declaration.name);
         shadows.has_content = declaration.content != Content::None;
@@ -72,8 +72,8 @@ impl<'t> TextTable<'t> {
         TextTable { shadows: self.shadows.with_errors(failed), ..self }
     }
 
-    /// Makes the whole index again from the content. Returns `None`, and changes nothing, if only SQLite can do so: two rows of a view have
-    /// one rowid.
+    /// Makes the whole index again from the content. Returns `None`, and changes nothing, if the table has no content, or if only SQLite
+    /// can do so, as two rows of a view have one rowid.
     ///
     /// # Errors
     /// If the content can't be read, or the index can't be written.
@@ -129,7 +129,8 @@ impl<'t> TextTable<'t> {
         Ok(Some(self.result(&collected, written)))
     }
 
-    /// Merges all segments into one. Returns the number of merged segments, which is 0 if there was nothing to merge, and the new segment.
+    /// Merges all segments into one. Returns the number of merged segments, which is 0 if there was nothing to merge, and the new segment,
+    /// whose rows and tokens are not counted.
     ///
     /// # Errors
     /// If the index is damaged, or can't be written.
@@ -172,7 +173,7 @@ impl<'t> TextTable<'t> {
     /// query. Returns `None`, and changes nothing, if rowids do not ascend.
     ///
     /// # Errors
-    /// If the index is damaged, or can't be written.
+    /// If the rows can't be read, or the index is damaged or can't be written.
     pub fn append(&self, sql: &str, rowids: (i64, i64)) -> Result<Option<WrittenTextIndex>> {
         let Declaration { name, index, has_tombstones, .. } = self.declaration;
         let Means { progress, cancel, .. } = self.means;
@@ -311,7 +312,7 @@ pub fn rebuild(connection: &Connection, name: &str, means: &Means<'_>) -> Result
     let cannot = |error| failed(error, &format!("fill full-text table {name}"));
     let run = |sql: &str| connection.execute_batch(sql).map_err(cannot);
     if let Ok(declaration) = Declaration::of(connection, name).map_err(cannot)? {
-        // Without a transaction, each row would be one.
+        // Without a transaction, SQLite would commit after each inserted row.
         let is_begun = connection.is_autocommit();
         if is_begun {
             run("BEGIN")?;

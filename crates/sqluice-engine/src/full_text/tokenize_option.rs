@@ -1,8 +1,8 @@
 //! The tokenizer and its arguments in the option `tokenize`, such as `porter unicode61 remove_diacritics 2`.
 //!
 //! The option is a list of barewords (ASCII letters, digits, `_`, byte 0x1A, and all characters beyond ASCII) and of literals in single quotes, in
-//! which a quote is doubled. Tables whose option does not parse this way are left to SQLite. A test compares the parsed arguments with those
-//! that FTS5 passes to a tokenizer.
+//! which a quote is doubled. Tables whose option does not parse this way are left to SQLite. For several options, a test compares the
+//! tokens that the parsed arguments give with those of a table of SQLite.
 
 /// The tokenizer of a table without the option.
 pub(crate) const DEFAULT: &str = "unicode61";

@@ -1,4 +1,4 @@
-//! SQLite's own tokenizers, called without a table.
+//! Calls the tokenizers of SQLite, and those that the program has registered, without a table.
 //!
 //! ```text
 //!  SELECT fts5(?1) ──> fts5_api ──xFindTokenizer──> functions of the tokenizer ──xCreate──> an object
@@ -20,7 +20,7 @@ use rusqlite::ffi::{self, Fts5Tokenizer, fts5_api, fts5_tokenizer};
 use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{Connection, params_from_iter};
 
-/// A tokenizer of SQLite.
+/// A tokenizer that SQLite knows by its name.
 pub(crate) struct Tokenizer {
     object: *mut Fts5Tokenizer,
     functions: fts5_tokenizer,
@@ -64,7 +64,7 @@ impl Tokenizer {
     /// Creates the tokenizer `arguments[0]` with the other arguments.
     ///
     /// # Errors
-    /// If SQLite has no such tokenizer, or the tokenizer refuses the arguments.
+    /// If SQLite has no tokenizer of this name, the tokenizer refuses the arguments, or SQLite can't open a connection.
     pub(crate) fn new(arguments: &[String]) -> Result<Tokenizer, NoTokenizer> {
         let connection = Connection::open_in_memory()?;
         let mut api: *mut fts5_api = ptr::null_mut();

@@ -1,8 +1,8 @@
 //! Overflow chains of a damaged file: which entry has which page.
 //!
 //! If the chains of two entries that trees name meet, one of the two has a damaged page. Both look alike, so both entries are kept,
-//! and counted. Of more than four, the first is kept, so that the rows of a file are not many times its size. Chains that do not end where
-//! their entry ends are not counted among the four. An entry on a leaf of no tree has no page that another entry has.
+//! and counted. If there are more than four, the first is kept, so that the rows of a file are not many times its size. Chains that do not
+//! end where their entry ends are not counted among the four. An entry on a leaf of no tree has no page that another entry has.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
@@ -25,7 +25,7 @@ const READERS_MAX: u16 = 4;
 /// The largest number of entries that are followed to a page.
 const CLAIMS_MAX: u16 = 16;
 
-/// The claims of entries to overflow pages. Of several claims, the smallest counts, so that the outcome does not depend on threads.
+/// The claims of entries to overflow pages. The smallest of several claims counts, so that the outcome does not depend on threads.
 #[derive(Debug)]
 pub struct Chains {
     claims: Vec<AtomicU64>,
@@ -43,7 +43,7 @@ pub struct Chains {
 }
 
 impl Chains {
-    /// Creates the claims to as many pages.
+    /// Creates the claims to the pages of a file with `pages` pages.
     pub fn new(pages: u32) -> Chains {
         Chains {
             claims: (0..pages).map(|_| AtomicU64::new(u64::MAX)).collect(),
@@ -77,8 +77,8 @@ impl Chains {
         self.claims.get(page as usize - 1).is_some_and(|claim| claim.load(Ordering::Relaxed) != u64::MAX)
     }
 
-    /// Follows the chain of an entry on a leaf, and claims its pages. `may_have` refuses pages that trees have. Returns `false` if the chain
-    /// is broken.
+    /// Follows the chain of an entry on a leaf, and claims its pages. `may_have` refuses pages that trees have. Returns `false` if the
+    /// chain is broken, or has a page that is refused or that many entries claim.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -91,7 +91,7 @@ impl Chains {
         self.claim_if(file, (leaf, number, cell), may_have, |_| true)
     }
 
-    /// Claims the pages of an entry's chain, as [`Chains::claim`], if the chain ends where the entry ends.
+    /// Claims the pages of an entry's chain, as [`Chains::claim`], if the chain ends where the entry ends. Returns `false` if it does not.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -113,7 +113,7 @@ impl Chains {
     ) -> Result<bool> {
         let (mut pages, mut known) = (Vec::new(), HashSet::new());
         let Some(is_ended) = self.follow(file, cell, |page, _, _| {
-            // A chain of a large value has many pages.
+            // The pages are looked up in a set, as the chain of a large value has many.
             let is_free = may_have(page) && self.count(page) < CLAIMS_MAX && known.insert(page);
             pages.push(page);
             is_free
@@ -151,7 +151,7 @@ impl Chains {
         payload.clear();
         payload.extend_from_slice(local);
         let own = key(leaf, number);
-        // The pages are those of the entry if its chain ends where it ends, and if it does not.
+        // `are_own_ended` counts if the chain proves to end where the entry ends, and `are_own` if it does not.
         let (mut are_own_ended, mut are_own, mut are_sole) = (true, true, true);
         let whole = self.follow(file, cell, |page, next, bytes| {
             let left = cell.payload_bytes - payload.len();
@@ -239,8 +239,8 @@ impl Chains {
         self.of_trees.get((leaf as usize).wrapping_sub(1)).is_some_and(|is| is.load(Ordering::Relaxed))
     }
 
-    /// Calls `take` with each page of a chain, the page that it names, and its content, while it returns `true`. Returns `None` if the chain
-    /// is broken, and `Some(false)` if its last page names another page.
+    /// Calls `take` with each page of a chain, the page that it names, and its content, while `take` returns `true`. Returns `None` if the
+    /// chain is broken or `take` returns `false`, and `Some(false)` if its last page names another page.
     fn follow(
         &self,
         file: &DamagedFile,

@@ -27,7 +27,7 @@ use super::log::Overlay;
 use crate::connection::unreadable;
 use crate::descriptor::{Descriptor, no_file};
 
-/// The number of pages from which the geometry of a file without a header follows.
+/// The number of pages that are read to find the geometry and the encoding, or to check those in the header.
 const SAMPLE_PAGES: u64 = 400;
 
 /// The number of bytes that are skipped where the disk can't read. A failing disk takes seconds for each try.
@@ -81,7 +81,7 @@ impl DamagedFile {
     /// Opens a file, and takes SQLite's read lock if SQLite can read the header.
     ///
     /// # Errors
-    /// When the file can't be read, a writer is active, or no page of the file is a page of a database.
+    /// When the file can't be read, a writer is active, no page of the file is a page of a database, or its pages need too much memory.
     pub fn open(path: &Path, options: OpenOptions, cancel: &Cancel) -> Result<DamagedFile> {
         cancel.check()?;
         let failed = |error| Error::read(path, error);
@@ -93,7 +93,7 @@ impl DamagedFile {
         let real = canonical(path).map_err(failed)?;
         let descriptor = Descriptor::open(&real).map_err(failed)?;
         let mut remarks = Vec::new();
-        // SQLite deletes the log beside an empty database, also if it only reads.
+        // SQLite deletes the log beside an empty database, also if it only reads. So it must not open an empty file.
         let locked = match metadata.len() {
             0 => Ok(None),
             _ => lock(&real, options.busy_timeout, cancel).map(Some),
@@ -266,7 +266,7 @@ impl DamagedFile {
     fn refuse_more_than_memory(&self) -> Result<()> {
         let needed = u64::from(self.page_count) * MEMORY_OF_PAGE;
         let available = available_bytes();
-        // An unknown number is 0.
+        // `available_bytes` is 0 if the system does not tell the number.
         if available == 0 || needed <= available {
             return Ok(());
         }
@@ -401,10 +401,10 @@ impl DamagedFile {
         &self.path
     }
 
-    /// Reads a page. Bytes beyond the end of the file are zeros.
+    /// Reads a page. Bytes beyond the end of the file, and those that the disk can't read, are zeros.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// When the log or journal can't be read, or the work is cancelled.
     pub fn read(&self, number: u32, into: &mut [u8]) -> Result<()> {
         self.read_with(number, into, self.geometry)
     }
@@ -413,10 +413,10 @@ impl DamagedFile {
         self.read_run(number, into, geometry)
     }
 
-    /// Reads consecutive pages. Bytes beyond the end of the file are zeros.
+    /// Reads consecutive pages. Bytes beyond the end of the file, and those that the disk can't read, are zeros.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// When the log or journal can't be read, or the work is cancelled.
     pub fn read_pages(&self, first: u32, into: &mut [u8]) -> Result<()> {
         self.read_run(first, into, self.geometry)
     }
@@ -473,7 +473,7 @@ impl DamagedFile {
     }
 }
 
-/// Returns the header whose fixed bytes are damaged, if half of them are right.
+/// Returns the header with its fixed bytes put right, if at least half of them are right already.
 fn mended(start: &[u8; DATABASE_HEADER_BYTES]) -> Option<Header> {
     const FRACTIONS: [u8; 3] = [64, 32, 32];
     let fixed = MAGIC.iter().zip(start).chain(FRACTIONS.iter().zip(&start[21..]));

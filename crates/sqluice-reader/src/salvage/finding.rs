@@ -130,13 +130,13 @@ pub fn has_pointer_map(file: &DamagedFile, facts: &[PageFacts]) -> bool {
     file.header().is_some_and(|header| header.largest_root != 0) && !is_tree
 }
 
-/// Returns the least number of fitting rows for which a page counts as a page of a table.
+/// Returns `true` if at least half of the rows of a page fit a table, so that the page counts as one of the table.
 fn is_enough(fitting: u64, rows: u64) -> bool {
     fitting * 2 >= rows
 }
 
 /// Returns the pages that have the bytes of another page of a table, and a weaker claim to be what they are. A table that was made from
-/// another has the same leaves in the same places, without any damage: where `has_strays`, trees have lost leaves, and this is no excuse.
+/// another has the same leaves in the same places, without any damage. With `has_strays`, trees have lost leaves, and these count, too.
 fn copies(facts: &[PageFacts], owners: &Owners, seen: &[Seen], has_strays: bool) -> BTreeSet<u32> {
     let mut by_content: Vec<(u64, u8, u32, usize)> = seen
         .iter()
@@ -203,7 +203,7 @@ fn short_strays(seen: &[Seen], trees: &[SoughtTree]) -> BTreeSet<u32> {
     strays.collect()
 }
 
-/// The least number of pages with whole rows for each page with short rows of no older column.
+/// The number of pages with whole rows, for each page with short rows, from which the short rows are taken for entries of an index.
 const SHORT_SHARE: usize = 4;
 
 impl Finding {
@@ -507,7 +507,8 @@ impl Finding {
         Ok(all)
     }
 
-    /// Returns `true` if a page that no tree reaches may be live: the freelist does not list it.
+    /// Returns `true` if a page that no tree reaches may be live: the freelist does not list it, and a header that can be trusted does not
+    /// state fewer pages.
     fn is_live(file: &DamagedFile, freelist: &Freelist, page: u32) -> bool {
         let trusted = file.header().filter(|header| {
             freelist.is_whole && header.page_count > 0 && header.valid_for == header.change_counter
@@ -594,7 +595,7 @@ impl Finding {
         Ok(replaced)
     }
 
-    /// Returns `true` if most rows of a leaf can be rows of a table.
+    /// Returns `true` if at least half of the rows of a leaf can be rows of a table.
     fn are_rows_of(&self, file: &DamagedFile, page: u32, table: &Table) -> Result<bool> {
         let (mut salvage, mut types) = (Salvage::default(), Types::new());
         let mut bytes = vec![0; file.geometry().page_bytes()];
@@ -657,7 +658,7 @@ impl Finding {
             .filter(|(at, tree)| tree.is_index && may_lack(*at))
             .filter_map(|(_, tree)| tree.table.as_ref())
             .collect();
-        // The chains that end where their entries end are more likely to be right than others.
+        // The chains that end where their entries end are claimed first, as they are more likely to be right than others.
         let has_chains = |page: &&u32| facts[**page as usize - 1].overflows;
         let with_chains: Vec<u32> =
             orphans.iter().flat_map(|orphan| orphan.leaves.iter().filter(has_chains)).copied().collect();
@@ -728,7 +729,7 @@ impl Finding {
         Ok(())
     }
 
-    /// Returns the damaged tables whose rows have rowids around those of a leaf, and none of them.
+    /// Returns the damaged tables whose rows have rowids around those of a leaf, but no rowid of the leaf.
     fn apart(
         &self,
         file: &DamagedFile,
@@ -844,7 +845,7 @@ impl Finding {
 struct Known {
     /// The least number of fields of each tree's rows.
     fewest: Vec<usize>,
-    /// The contents of the pages of trees.
+    /// The hashes of the contents of the pages that trees have.
     copied: BTreeSet<u64>,
     /// The classes of values of each WITHOUT ROWID table's rows.
     classes: Vec<Classes>,

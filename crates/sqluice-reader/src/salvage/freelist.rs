@@ -14,7 +14,7 @@ pub struct Freelist {
 }
 
 impl Freelist {
-    /// Reads the freelist as far as it holds.
+    /// Reads the freelist up to its end or its first fault.
     ///
     /// # Errors
     /// When the file can't be read.

@@ -80,8 +80,8 @@ pub fn keys_of(order: &KeyOrder, page: &[u8], salvage: &Salvage, types: &mut Typ
     with_keys.collect()
 }
 
-/// Returns the relation of a page's keys to the range that its parent says: `Some(true)` if they are in it, `Some(false)` if none is, and
-/// `None` if some are.
+/// Returns the relation of a page's keys to the range that its parent says: `Some(true)` if all are in it, or most of a damaged page,
+/// `Some(false)` if none is, and `None` if some are.
 pub fn fits_keys(keys: &[(usize, PageKey)], range: &KeyRange, is_whole: bool) -> Option<bool> {
     let within = keys.iter().filter(|(_, key)| range.has(key)).count();
     match within {

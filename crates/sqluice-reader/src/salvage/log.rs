@@ -52,8 +52,8 @@ impl Overlay {
         Ok(true)
     }
 
-    /// Returns `true` if the pages are still those that were found. A writer begins a log anew, and overwrites its frames, when all of them
-    /// are in the database.
+    /// Returns `true` if the pages are still those that were found. A writer begins a log anew, with another header, and overwrites its
+    /// frames, when all of them are in the database.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -112,7 +112,8 @@ impl Overlay {
         Ok((page_count > 0).then_some(Overlay { file, pages, start, page_size, page_count }))
     }
 
-    /// Reads the pages that a hot journal restores. Returns `None` if it restores none.
+    /// Reads the pages that a hot journal restores. Returns `None` if the journal has no valid header, its transaction was committed, or
+    /// the database had no pages before.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -226,7 +227,7 @@ fn journal_checksum(nonce: u32, page: &[u8]) -> u32 {
     sum
 }
 
-/// Returns the super-journal that a journal names at its end, if any. Without it, the transaction was committed.
+/// Returns the super-journal that a journal names at its end, if any. If the super-journal is gone, the transaction was committed.
 fn super_journal(file: &File, bytes: u64) -> io::Result<Option<PathBuf>> {
     let mut end = [0; 16];
     if bytes < 16 {

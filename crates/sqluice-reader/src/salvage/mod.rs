@@ -4,7 +4,7 @@
 //!  file ──> survey: what each page is          all pages, on all cores
 //!             │
 //!             ├──> owners: trees from their roots, interior pages as hints
-//!             ├──> chains: overflow pages of their entries, each used once
+//!             ├──> chains: overflow pages of their entries
 //!             ├──> orphans: leaves of no tree ──> a table by gap or by shape, or groups of their own
 //!             └──> witnesses: entries of indexes whose rows are lost
 //! ```

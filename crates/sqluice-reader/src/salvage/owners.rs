@@ -6,7 +6,7 @@
 //!                          └── no page of such a tree                     a gap: rowids that were on lost pages
 //! ```
 //!
-//! Interior pages of tables are only hints. Of several claims to a page, the best counts: rowids that fit, named by a page without a fault.
+//! Interior pages of tables are only hints. The best of several claims to a page counts: rowids that fit, named by a page without a fault.
 //! All leaves of a tree have the same depth, so the children of an interior page are all leaves, or all interior pages. If they are mixed, the
 //! fewer ones of those whose rowids fit are in wrong places.
 

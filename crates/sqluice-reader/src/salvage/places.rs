@@ -37,7 +37,7 @@ pub(super) struct Places<'k> {
     is_index_tree: Vec<bool>,
     /// `true` for a tree of which nothing is left.
     pub(super) is_gone: Vec<bool>,
-    /// `true` for a tree that has lost a page.
+    /// `true` for a tree that has lost a page, or has leaves that only their shape joins to it.
     pub(super) is_damaged: Vec<bool>,
     /// The rowids of the leaves that the tree names: the last by the first.
     owned: Vec<BTreeMap<i64, i64>>,
@@ -45,7 +45,7 @@ pub(super) struct Places<'k> {
     owned_pages: Vec<BTreeMap<i64, u32>>,
     /// The gaps of each tree, in order.
     gaps: Vec<Vec<Gap>>,
-    /// The gaps of each tree whose pages are among others of the tree.
+    /// The gaps of lost pages whose keys are damaged: those of the whole parent, in which other pages of the tree lie, too.
     wide_gaps: Vec<Vec<Gap>>,
     /// The keys of the lost pages of each tree.
     key_gaps: Vec<Vec<KeyRange>>,
@@ -112,7 +112,7 @@ impl Places<'_> {
         around.filter_map(|(start, _)| self.owned_pages[tree].get(start).copied()).collect()
     }
 
-    /// Returns the gap of a tree that rowids fill, if any; a gap with both ends before others.
+    /// Returns the gap of a tree that rowids fill, if any; of several, one with both ends.
     fn gap(&self, tree: usize, rowids: (i64, i64)) -> Option<Gap> {
         let gaps = &self.gaps[tree];
         let end = gaps.partition_point(|(low, _)| low.is_none_or(|low| low < rowids.0));
@@ -121,7 +121,8 @@ impl Places<'_> {
     }
 
     /// Returns the table of a group, if exactly one is possible: one that has a gap for the rows, or else one that has lost other pages. Tables
-    /// of which all columns are there come before others. A copy of a page that a tree has is no row of a table that has no gap for it.
+    /// of which all columns are there come before others. A copy of a page that a tree has goes only to a table with a gap for it, or whose
+    /// tree is gone.
     pub(super) fn table_for(
         &self,
         freelist_is_whole: bool,
@@ -132,7 +133,7 @@ impl Places<'_> {
         // gone; tables whose tree is gone and whose rows have fewer columns than the table; damaged tables; damaged tables whose rows have
         // fewer columns.
         let mut candidates: [Vec<(usize, Origin)>; 5] = Default::default();
-        // Rows that may be of a table, and may be entries of an index, are left out of neither: they are rows of no table.
+        // Rows that may be of a table do not count as entries of an index, but as rows of no table.
         let mut may_be_table = false;
         for (tree, fitting) in shapes.fitting_short.iter().enumerate() {
             // All rows but damaged ones must fit.

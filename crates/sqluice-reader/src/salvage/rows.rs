@@ -38,7 +38,7 @@ pub struct PageRows {
 }
 
 impl PageRows {
-    /// Creates a reader of the rows of a table. Of a row whose overflow pages are lost, this number of leading fields is enough: the others
+    /// Creates a reader of the rows of a table. If overflow pages of a row are lost, this number of leading fields is enough: the others
     /// are computed again.
     pub fn needing(fields: usize) -> PageRows {
         PageRows { needed_fields: Some(fields), ..PageRows::default() }

@@ -26,7 +26,7 @@ pub struct SchemaRow {
     pub name: String,
     /// The table that the object belongs to.
     pub table: String,
-    /// The root page, as far as it is one.
+    /// The root page; 0 for NULL, and the largest number for a value that no page can have.
     pub root: u32,
     /// The statement.
     pub sql: Option<String>,
@@ -43,7 +43,7 @@ pub struct FoundSchema {
     pub pages: BTreeSet<u32>,
 }
 
-/// Returns the text of a value in this encoding.
+/// Returns the text of a value in this encoding; `None` if the value is no valid text.
 pub fn text_of(value: Value<'_>, encoding: u32) -> Option<String> {
     let Value::Text(bytes) = value else { return None };
     let units = |unit: fn([u8; 2]) -> u16| {
@@ -58,7 +58,7 @@ pub fn text_of(value: Value<'_>, encoding: u32) -> Option<String> {
     }
 }
 
-/// Reads the schema: the tree at page 1 as far as it holds, then leaves that have rows of a schema.
+/// Reads the schema: the tree at page 1 and, if the tree is damaged, other leaves that have only rows of a schema.
 ///
 /// # Errors
 /// When the file can't be read.

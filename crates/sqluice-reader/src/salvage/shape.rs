@@ -4,8 +4,8 @@ use sqluice_format::check::spec::{Field, Table};
 use sqluice_format::salvage::Shape;
 use sqluice_format::value::{Class, SerialType};
 
-/// Returns `true` if a row with these serial types can be a row of the table. `is_certain` accepts rows with fewer fields, which are older
-/// than the last columns.
+/// Returns `true` if a row with these serial types can be a row of the table. `may_be_short` accepts rows with fewer fields, which are
+/// older than the last columns.
 pub fn fits(table: &Table, types: &[u64], may_be_short: bool) -> bool {
     let fields = table.fields.len();
     if types.len() > fields || types.is_empty() != (fields == 0) || !may_be_short && types.len() < fields {
@@ -35,8 +35,8 @@ pub fn all_fit(table: &Table, shape: &Shape) -> bool {
         })
 }
 
-/// Returns `true` if the rows of a leaf with this shape have all fields, and values that the table, whose rows all of them can be, takes as they
-/// are: no texts that may be numbers, and no floats where NULL is refused, which may be no numbers.
+/// Returns `true` if the rows of a leaf with this shape, which all can be rows of the table, have all fields, and values that the table
+/// takes as they are: no texts in columns that store texts of numbers as numbers, and no floats, which may be NaN, in NOT NULL columns.
 pub fn is_verbatim(table: &Table, shape: &Shape) -> bool {
     let has = |classes: u8, class| classes & Shape::bit(class) != 0;
     shape.fewest == table.fields.len()
@@ -88,7 +88,7 @@ impl Classes {
         self.0.is_empty()
     }
 
-    /// Returns `true` if other rows have a value of a class that no value of its field has here. Without rows, nothing is known.
+    /// Returns `true` if other rows have a value of a class that no value of its field has here. Returns `false` if no row was added here.
     pub fn lack_some_of(&self, other: &Classes) -> bool {
         let of = |at: usize| self.0.get(at).copied().unwrap_or(0);
         !self.0.is_empty() && other.0.iter().enumerate().any(|(at, classes)| classes & !of(at) != 0)

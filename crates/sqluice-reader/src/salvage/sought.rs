@@ -49,7 +49,7 @@ pub struct Sought<'a> {
     pub strict: bool,
     /// `true` to find pages of the freelist, too.
     pub deleted: bool,
-    /// `true` if no row of the schema is lost: pages of no table are then pages of indexes, whose rows are in tables.
+    /// `true` if no row of the schema is lost: index pages that no tree names are then pages of indexes, whose rows are in tables.
     pub schema_is_whole: bool,
     /// The number of threads.
     pub threads: usize,
@@ -77,7 +77,7 @@ pub enum Origin {
     Tree,
     /// Its rowids fill a gap of the tree.
     Gap,
-    /// Its rows have the columns of the table, and of no other.
+    /// Its rows can be rows of the table, but nothing proves that they are.
     Shape,
 }
 

@@ -200,7 +200,7 @@ fn few(count: usize) -> u16 {
     u16::try_from(count).unwrap_or(u16::MAX)
 }
 
-/// Returns a number that follows from the bytes of a page. Four numbers of every fourth word do not wait for each other.
+/// Returns a number that follows from the bytes of a page. Each of four hashes takes every fourth word, so that none waits for another.
 fn content(page: &[u8]) -> u64 {
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
     let mut hashes = [0xcbf2_9ce4_8422_2325_u64; 4];

@@ -152,7 +152,7 @@ pub(super) fn witnesses(
     (leaves, has_lost): (&[Vec<Leaf>], &[bool]),
     context: &Context<'_>,
 ) -> Result<Vec<Witness>> {
-    // The table of each tree that is an index of a table with lost rows.
+    // `tables` has, for each tree that is an index, its rowid table if this has lost rows; `None` for other trees.
     let tables: Vec<Option<usize>> = sought
         .trees
         .iter()

@@ -47,7 +47,8 @@ pub(super) struct FoundTable {
     pub(super) spec: spec::Table,
     /// The leaves whose rows are in the order of their rowids, without rowids that two leaves have.
     pub(super) ordered: Vec<Leaf>,
-    /// The other leaves, and those of `ordered` that have rows of both kinds: the rows that SQLite inserts.
+    /// The leaves with rows that SQLite inserts: other leaves with `false`, and leaves of `ordered` with `true`, of which SQLite inserts
+    /// only the rows that the engine does not take.
     pub(super) rest: Vec<(Leaf, bool)>,
 }
 
@@ -55,7 +56,7 @@ impl Found {
     /// Reads the file, and finds its rows.
     ///
     /// # Errors
-    /// When the file can't be read, or has no page of a database.
+    /// When the file can't be read, is in use by a writer or has no page of a database, or the given schema can't be made.
     pub(super) fn of(recover: &Recover, context: &Context<'_>) -> Result<Found> {
         let options = OpenOptions {
             busy_timeout: recover.write.busy_timeout,
@@ -209,7 +210,7 @@ impl Found {
         }
         let header_lost = file.header().is_none();
         let has_strays = plan.tables.iter().any(|table| table.lost_rows + table.by_gap + table.by_shape > 0);
-        // SQLite makes this table, and its rows are set from those of others.
+        // SQLite makes `sqlite_sequence`. Its rows are set from the saved ones and from the largest rowids, and are not counted.
         plan.tables.retain(|table| !table.name.eq_ignore_ascii_case("sqlite_sequence"));
         plan.rows = plan.tables.iter().map(|table| table.rows).sum::<u64>()
             + plan.lost_and_found.iter().map(|found| found.rows).sum::<u64>();
@@ -426,7 +427,7 @@ impl Model {
         for row in found.rows.iter().filter(|row| row.root > 0 || row.kind == "table" && !is_virtual(row)) {
             let is_table = row.kind == "table";
             let table = spec(&row.name).filter(|_| is_table);
-            // Statistics are made anew by ANALYZE.
+            // The trees of SQLite's own tables are followed, too. Statistics are not saved, as ANALYZE makes them anew.
             if is_table && table.is_none() && !row.name.to_ascii_lowercase().starts_with("sqlite_") {
                 continue;
             }

@@ -24,7 +24,7 @@ use super::source::is_ordinary;
 /// The number of rows between two checks for cancellation.
 const CHECKED_ROWS: u64 = 1024;
 
-/// The largest number of columns of a table of rows of no table. SQLite allows 2,000 columns, of which two are of the place.
+/// The largest number of values of a row of no table. SQLite allows 2,000 columns, of which two are the page and the rowid of the row.
 const FOUND_COLUMNS_MAX: usize = 1998;
 
 /// The largest number of columns of rows that are put aside: the place and the reason take three.
@@ -128,12 +128,12 @@ impl<'a> Insertion<'a> {
         }
     }
 
-    /// Inserts the rows of leaves. Of a leaf with `true`, only the rows that the engine does not take.
+    /// Inserts the rows of leaves, but only the rows that the engine does not take of a leaf with `true`.
     pub(super) fn rows(&mut self, leaves: impl IntoIterator<Item = (Leaf, bool)>) -> Result<()> {
         self.rows_that(leaves, |_| true)
     }
 
-    /// Inserts the rows of leaves. Where a key is unique, rows on one page come before those whose values are on other pages, too, and rows
+    /// Inserts the rows of leaves. If a key is unique, rows on one page come before those whose values are on other pages, too, and rows
     /// whose pages are named by other rows, or cut off, come last: a page that is damaged or in a wrong place must not take the keys of sound
     /// rows.
     pub(super) fn sound_rows_first(&mut self, leaves: &[Leaf]) -> Result<()> {
@@ -278,7 +278,7 @@ pub(super) fn free_table(connection: &Connection, wanted: &str) -> Result<String
     Ok(name)
 }
 
-/// Inserts rows of no table.
+/// Inserts the rows of no table into the tables `lost_and_found_N`.
 pub(super) fn lost_and_found(connection: &Connection, found: &Found, context: &Context<'_>) -> Result<()> {
     let cannot = |error| failed(error, "write rows of no table");
     let mut reader = PageRows::default();

@@ -16,7 +16,7 @@ use crate::check::spec::columns_of_fields;
 pub(super) struct Layout {
     /// The columns that take values, by their numbers in the table.
     pub(super) given: Vec<usize>,
-    /// For each field of the record, the place among the given columns, and `true` if integers are floats.
+    /// For each field of the record, the place among the given columns, and `true` if an integer there stands for a float.
     fields: Vec<Option<(usize, bool)>>,
     /// The values of given columns in records that end before them.
     missing: Vec<Constant>,

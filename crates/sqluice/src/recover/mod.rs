@@ -108,7 +108,8 @@ impl TakesSettings for Recover {
     }
 }
 
-/// A recovery whose rows are found, which [`Recover::prepare`] returns. The source is locked for writers while it exists.
+/// A recovery whose rows are found, which [`Recover::prepare`] returns. While it exists, SQLite's read lock on the source is held, if
+/// SQLite can read the header.
 #[derive(Clone, Debug)]
 pub struct PreparedRecover {
     recover: Recover,

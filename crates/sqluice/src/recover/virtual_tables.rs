@@ -165,7 +165,7 @@ fn r_tree(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<()
         for (id, values) in &entries {
             let id = rusqlite::types::Value::Integer(*id);
             let values = values.iter().map(|value| rusqlite::types::Value::Real(*value));
-            // An entry whose coordinates are damaged breaks a constraint of the tree.
+            // An entry whose coordinates are damaged breaks a constraint of the tree, and is left out.
             match insert.execute(rusqlite::params_from_iter(std::iter::once(id).chain(values))) {
                 Err(error) if error.sqlite_error_code() != Some(rusqlite::ErrorCode::ConstraintViolation) => {
                     return Err(error);

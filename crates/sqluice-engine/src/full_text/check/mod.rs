@@ -35,7 +35,7 @@ use texts::{OfText, TextDigest};
 /// The number of entries between two checks for cancellation.
 const CHECKED: u64 = 1 << 16;
 
-/// The largest number of rows that are named.
+/// The largest number of rows that a finding names.
 const NAMED_MAX: usize = 5;
 
 /// The number of bytes of texts that wait for the workers.
@@ -46,7 +46,7 @@ const BATCH_BYTES: usize = 16 << 20;
 pub struct TextFindings {
     /// The faults.
     pub problems: Vec<String>,
-    /// The deviations with which searches find the rows that SQLite finds, or that may be wanted.
+    /// The deviations that are no faults: they don't change which rows a search finds, or may be wanted, as in an index behind its content.
     pub remarks: Vec<String>,
     /// The reason why the index was not compared with the text, as a sentence.
     pub uncompared: Option<String>,
@@ -104,7 +104,7 @@ struct AveragesDiffer {
 /// The sums of an index.
 struct OfIndex {
     digest: Digest,
-    /// The sums of the positions alone, without the terms: those that the sizes of rows stand for.
+    /// The sums of the positions alone, without the terms. The sizes of rows, which are numbers of positions, are compared with them.
     places: Digest,
     /// The number of these positions.
     positions: u64,
@@ -264,7 +264,7 @@ impl TextCheck<'_> {
         let mut differ = of_index.digest.differing_buckets(&of_text.digest);
         let structure = checked.structure.as_ref().filter(|structure| structure.segments().count() > 1);
         if let (Some(structure), true) = (structure, differ > 0 && !checked.has_deleted) {
-            // A row may be twice in the index, and count once.
+            // Two segments may have an entry of the same row. Merged, the entry counts once.
             of_index = self.merged(structure, &mut ShadowRows::new(self)?)?;
             differ = of_index.digest.differing_buckets(&of_text.digest);
         }
@@ -358,8 +358,8 @@ impl TextCheck<'_> {
         self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
     }
 
-    /// Returns the number of stored sizes, and their sums; adds a place for each token to `places`, at most the given number. Returns the first
-    /// damage.
+    /// Returns the number of stored sizes, their sums by column, and the first damage. Adds a place for each token to `places`, at most the
+    /// given number.
     fn stored_sizes(
         &self,
         mut places: Option<(&mut Digest, u64)>,
@@ -477,7 +477,7 @@ fn add(
     Ok(())
 }
 
-/// Names some rows.
+/// Names rows in a message, at most [`NAMED_MAX`].
 fn named(rows: &[i64]) -> String {
     let names: Vec<String> = rows.iter().take(NAMED_MAX).map(ToString::to_string).collect();
     match rows.len() - names.len() {

@@ -22,7 +22,7 @@ pub(super) struct OfText {
     pub(super) sizes: Vec<i64>,
 }
 
-/// A worker that sums up texts.
+/// Sums up the texts that one worker thread gets.
 pub(super) struct TextDigest<'a> {
     index: &'a TextIndex,
     all: &'a Mutex<OfText>,
@@ -31,7 +31,7 @@ pub(super) struct TextDigest<'a> {
     rowid: i64,
     size: Vec<u64>,
     stored: Option<Vec<u8>>,
-    /// The terms of the cell or row, if each counts once there.
+    /// The column and the hash of each term of the row, with a detail for which a term counts once in a column or row.
     terms: Vec<(u32, TermHash)>,
 }
 

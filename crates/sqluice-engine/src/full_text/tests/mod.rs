@@ -1,4 +1,4 @@
-//! The collector beside a slow, obvious twin, and the tokenizers beside a table of SQLite.
+//! Compares the collector with a slow, obvious twin, and the tokenizers with a table of SQLite.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

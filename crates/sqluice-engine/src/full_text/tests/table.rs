@@ -1,5 +1,5 @@
-//! Tables whose index is made, merged and extended here, beside twins of SQLite: the same answers after any history, and the same bytes
-//! as `optimize`.
+//! Compares tables whose index this crate makes, merges and extends with twins that only SQLite writes: they give equal answers after any
+//! history, and an optimized index has the bytes of SQLite's `optimize`.
 
 use std::path::Path;
 
@@ -82,15 +82,15 @@ enum Change {
     Insert(Vec<Row>),
     /// SQLite deletes rows.
     Delete(Vec<Row>),
-    /// Rows that are appended here.
+    /// This crate appends rows. SQLite inserts them into the twin.
     Append(Vec<Row>),
     /// SQLite merges some pages.
     Merge(i32),
     /// SQLite optimizes the table, in both databases.
     SqliteOptimize,
-    /// The table is optimized here.
+    /// This crate optimizes the table, and SQLite the twin.
     Optimize,
-    /// The index is made again here.
+    /// This crate makes the index again, and SQLite that of the twin.
     Rebuild,
 }
 
@@ -208,7 +208,7 @@ fn by_sqlite(connection: &Connection, change: &Change, options: &Options) {
     }
 }
 
-/// Returns all that can be asked of a table.
+/// Returns the answers of a table to many queries, after SQLite's integrity check.
 fn answers(path: &Path, options: &Options) -> Vec<(String, Vec<Vec<Value>>)> {
     let connection = open(path);
     connection

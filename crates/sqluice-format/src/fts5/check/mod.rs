@@ -13,7 +13,8 @@
 //! * `finding`: the faults; `segment`: a segment beside its split keys; `doclist_index`: the doclist index of a term
 //! * `digest`: sums of entries, by which an index is compared with the text of its rows
 //!
-//! Invariant: the check allocates two numbers for each page of the longest doclist, and one for each page of a doclist index.
+//! Invariant: beside the structure, the tombstones and some pages, the check allocates two numbers for each page of the longest doclist,
+//! and one for each page of a doclist index.
 
 mod digest;
 mod doclist_index;

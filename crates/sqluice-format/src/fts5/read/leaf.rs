@@ -18,7 +18,7 @@ impl<'a> Leaf<'a> {
     /// Parses the head of the leaf with this `id` in `t_data`.
     ///
     /// # Errors
-    /// If an offset lies outside of the page.
+    /// If the block is shorter than the head, or an offset lies outside of the page.
     pub fn parse(id: i64, block: &'a [u8]) -> Result<Leaf<'a>, Damage> {
         let damage = |offset, fault| Damage { row: id, offset, fault };
         let Some(&[a, b, c, d]) = block.first_chunk::<HEAD_BYTES>() else {

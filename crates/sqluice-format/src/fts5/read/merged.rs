@@ -74,7 +74,7 @@ impl MergedReader {
     /// Creates a reader of all segments of an index.
     ///
     /// # Errors
-    /// If the tombstones or the first page of a segment can't be read.
+    /// If the tombstones or the first page of a segment can't be read, are missing or are damaged.
     pub fn new<P: Pages>(
         structure: &Structure,
         detail: Detail,
@@ -125,7 +125,7 @@ impl MergedReader {
     /// Returns the next row, or `None` at the end.
     ///
     /// # Errors
-    /// If a page is missing or damaged. The reader must not be used afterwards.
+    /// If a page can't be read, is missing or is damaged. The reader must not be used afterwards.
     pub fn next<P: Pages>(&mut self, pages: &mut P) -> Result<Option<MergedRow<'_>>, ReadError<P::Error>> {
         loop {
             // Most rows follow another of the same segment: they take no turn in the heap.

@@ -17,7 +17,7 @@
 //! * `merged`: all segments as one
 //! * `doclist_index`: pages of doclist indexes; `tombstones`: pages of tombstones
 //!
-//! Invariant: a reader allocates no more than the pages that it was given.
+//! Invariant: the memory that a reader takes is in proportion to the pages that it was given.
 
 mod doclist_index;
 mod leaf;

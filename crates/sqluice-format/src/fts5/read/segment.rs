@@ -50,7 +50,7 @@ pub enum Advanced {
 pub struct Rows<'a> {
     /// The rows, with their stored entries.
     pub doclist: Doclist<'a>,
-    /// `true` if an entry has a mark of a deleted row.
+    /// `true` if an entry has a mark of a deleted row, or no positions with a detail that stores them.
     pub has_marks: bool,
 }
 
@@ -176,7 +176,7 @@ impl SegmentReader {
     /// Reads on: to the next term, or the next row of the current term. Returns `None` at the end of the segment.
     ///
     /// # Errors
-    /// If a page is missing or damaged. The reader must not be used afterwards.
+    /// If a page can't be read, is missing or is damaged. The reader must not be used afterwards.
     #[inline]
     pub fn step<P: Pages>(&mut self, pages: &mut P) -> Result<Option<Step<'_>>, ReadError<P::Error>> {
         Ok(match self.find_content(pages)? {
@@ -190,7 +190,7 @@ impl SegmentReader {
     /// of the segment.
     ///
     /// # Errors
-    /// If a page is missing or damaged. The reader must not be used afterwards.
+    /// If a page can't be read, is missing or is damaged. The reader must not be used afterwards.
     #[inline]
     pub fn advance<P: Pages>(&mut self, pages: &mut P) -> Result<Option<Advanced>, ReadError<P::Error>> {
         let content = self.find_content(pages)?;

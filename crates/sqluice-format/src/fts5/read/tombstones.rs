@@ -29,7 +29,7 @@ impl Tombstones {
     /// Reads the tombstones of a segment.
     ///
     /// # Errors
-    /// If a page is missing or damaged.
+    /// If a page can't be read, is missing or is damaged.
     pub fn read<P: Pages>(segment: &SegmentSpan, pages: &mut P) -> Result<Tombstones, ReadError<P::Error>> {
         let mut all = Tombstones::default();
         let mut block = Vec::new();

@@ -1,4 +1,4 @@
-//! Full-text tables of a schema: `load`, `generate`, `merge` and `copy` fill them on all cores.
+//! Tests of the full-text tables of a schema, which `load`, `generate`, `merge` and `copy` fill.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -57,7 +57,7 @@ const OVER_T: &str = "CREATE TABLE t (id INTEGER PRIMARY KEY, a, b, c);
 fn a_load_fills_the_full_text_tables_of_its_schema() {
     let home = Home::new();
     let (csv, made) = (home.path("t.csv"), home.path("texts.db"));
-    // The texts of a database, as a file.
+    // The texts of a database are written to a file.
     let connection = Connection::open(&made).unwrap();
     connection.execute_batch("CREATE TABLE t (a TEXT, b TEXT, c TEXT)").unwrap();
     insert(&connection, 0, 300, &mut fastrand::Rng::with_seed(9));

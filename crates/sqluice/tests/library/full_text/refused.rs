@@ -1,4 +1,4 @@
-//! Full-text indexes that are refused, each with its reason. The database is as it was.
+//! Tests of full-text indexes that are refused, each with its reason. The database stays as it was.
 
 use rusqlite::Connection;
 use sqluice::index::{FullText, Index};

@@ -1,4 +1,4 @@
-//! The plan, the choice between pages and SQLite, one transaction with other indexes, and runs that are canceled.
+//! Tests of full-text indexes: the plan, the choice between sqluice and SQLite, one transaction with other indexes, and canceled runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -119,7 +119,7 @@ fn a_table_without_rows_or_words_gets_an_index_that_works() {
     }
 }
 
-/// Sets a flag at one of the reports of a run.
+/// Cancels a run when it reports its progress for the time `at`, counted from 0.
 pub(super) struct StopAt {
     at: usize,
     reports: AtomicUsize,

@@ -1,4 +1,4 @@
-//! Databases with texts, and everything that can be asked of a full-text table.
+//! Databases with texts, and queries of a full-text table.
 
 use std::path::Path;
 use std::sync::Once;

@@ -1,4 +1,5 @@
-//! Full-text indexes beside twins that SQLite has filled and optimized: the same answers, the same bytes, and the same answers after changes.
+//! Compares full-text indexes with twins that SQLite has filled and optimized: they have the same bytes, and the same answers, also after
+//! changes.
 
 use std::fs;
 use std::path::Path;
@@ -128,7 +129,7 @@ impl Case {
     }
 }
 
-/// Returns the rows of all shadow tables, with segment number 1 wherever the only segment has another.
+/// Returns the rows of the shadow tables without the structure and the options, as if the only segment had number 1.
 pub(super) fn shadows(connection: &Connection) -> Vec<(&'static str, Answer)> {
     let segment = "(SELECT max(segid) - 1 FROM f_idx)";
     [
@@ -175,7 +176,7 @@ proptest! {
         case.fill(&twin);
         let twin = Connection::open(&twin).unwrap();
         let expected = shadows(&twin);
-        // Two flushes are certain only with some text.
+        // SQLite lays out a single segment in another way, and two flushes are certain only with some text.
         let is_same_bytes = case.rows > 40;
         for (threads, memory) in [(1, 64 << 20), (2, 1 << 20), (4, 2 << 20)] {
             let path = home.path(&format!("{threads}.db"));

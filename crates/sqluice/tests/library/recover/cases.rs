@@ -70,7 +70,7 @@ fn without_page_1_all_rows_of_other_pages_are_in_their_tables_if_the_schema_is_g
         assert!(report.saved.damaged);
         assert!(rows(&target) == all, "pages of {page_bytes} bytes: {:?}", report.saved);
         let by_shape: u64 = report.saved.tables.iter().map(|table| table.by_shape).sum();
-        // A schema of several pages is found by its rows, and names the trees.
+        // A schema of several pages is found by its rows, and names the trees, so that no row counts by its shape.
         assert_eq!(by_shape, if page_bytes == 512 { 0 } else { 1600 }, "pages of {page_bytes} bytes");
         let (target, report) = recovered(&path);
         let found: u64 = report.saved.lost_and_found.iter().map(|found| found.rows).sum();
@@ -278,7 +278,7 @@ fn a_writer_is_waited_for_and_then_the_recovery_is_refused() {
     assert!(!target.exists());
     writer.execute_batch("ROLLBACK").unwrap();
     let prepared = recover.prepare(&Context::default()).unwrap();
-    // While the rows are read, no other program commits.
+    // The read lock of a prepared recovery lets no other connection commit.
     writer.busy_timeout(std::time::Duration::ZERO).unwrap();
     writer.execute_batch("DELETE FROM orders").unwrap_err();
     prepared.run(&Context::default()).unwrap();

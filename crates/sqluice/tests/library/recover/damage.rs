@@ -50,7 +50,7 @@ pub(crate) const KINDS: [Kind; 10] = [
 pub(crate) fn damage(kind: Kind, bytes: &mut Vec<u8>, page_bytes: usize, other: &[u8], random: &mut Random) {
     let pages = bytes.len() / page_bytes;
     let some = 1 + random.below((pages / 12).max(2));
-    // Page 1 is damaged by kinds of its own.
+    // The page is never page 1, which kinds of its own damage.
     let page = |random: &mut Random| (1 + random.below(pages - 1)) * page_bytes;
     match kind {
         Kind::Flips => {

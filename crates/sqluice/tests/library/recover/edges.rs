@@ -75,7 +75,7 @@ fn rows_of_without_rowid_tables_are_found_without_a_schema() {
         let found = rows(&target);
         let found: Vec<&String> = found.values().flatten().collect();
         for row in &all {
-            // The word and its place.
+            // The key is the start of the row: the word and its place.
             let key = &row[..=row.rfind('|').unwrap()];
             assert!(found.iter().any(|found| found.contains(key)), "{row}: {:?}", report.saved);
         }

@@ -1,4 +1,4 @@
-//! Pages in wrong places: leaves that changed places, and copies of leaves.
+//! Tests of `recover` with pages in wrong places: leaves and roots that changed places, and copies of them.
 
 use std::fs;
 use std::path::Path;
@@ -177,7 +177,7 @@ fn a_root_in_the_place_of_another_tables_leaf_gives_that_table_no_rows_unsaid() 
     }
 }
 
-/// Returns the number of a table's rows that are in no original table of this name, and asserts that as many count by shape.
+/// Returns the number of a table's rows that the original table does not have, and asserts that at least as many count by shape.
 fn assert_new_rows_are_said(found: &Rows, all: &Rows, report: &RecoverReport, table: &str) -> u64 {
     let about = report.saved.tables.iter().find(|about| about.name == table).unwrap();
     let new = found[table].iter().filter(|row| !all[table].contains(row)).count() as u64;
@@ -368,7 +368,7 @@ fn leaves_that_two_tables_may_have_lost_go_to_neither() {
     with(&statements, ["a", "b"], |path, [of_a, _]| {
         let all = rows(path);
         let roots = ["a", "b"].map(|table| root_of(path, table) as usize);
-        // The children and keys of the one root, and all of the other.
+        // The first root loses its children and keys, and the other root all of its bytes.
         change(path, |pages| {
             pages[roots[0] - 1][PAGE_BYTES / 2..].fill(0);
             pages[roots[1] - 1].fill(0);

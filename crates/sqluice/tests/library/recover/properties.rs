@@ -98,7 +98,7 @@ fn original(schema: usize, page_bytes: u32, encoding: &str) -> Original {
     Original { placed, rows: rows(&path), page_bytes: page_bytes as usize, bytes }
 }
 
-/// Returns a row without its rowid, and without generated columns.
+/// Returns a row without its first value, the rowid.
 fn values(row: &Row) -> String {
     row.split_once('|').map_or(row.clone(), |(_, rest)| rest.to_owned())
 }
@@ -186,7 +186,7 @@ fn check(seed: u64, originals: &[Original]) -> (u64, u64) {
             continue;
         }
         let known: BTreeSet<&Row> = original.rows[table].iter().collect();
-        // The values of these rows have damaged bytes.
+        // These rows have a damaged page beside another page that they need, so that their values may be damaged.
         let overflow_changed: BTreeSet<i64> = original
             .placed
             .iter()
@@ -208,7 +208,7 @@ fn check(seed: u64, originals: &[Original]) -> (u64, u64) {
     (wanted, saved)
 }
 
-/// Returns `true` if all fields that are stored are in the other row: it lacks the rowid's column, and generated columns.
+/// Returns `true` if the other row has all values but two at most: a row of no table lacks the column of the rowid, and generated columns.
 fn is_part(values: &str, other: &str) -> bool {
     let other: BTreeSet<&str> = other.split('|').collect();
     let of: Vec<&str> = values.split('|').collect();

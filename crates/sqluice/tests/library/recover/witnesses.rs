@@ -1,4 +1,4 @@
-//! Lost rows of which indexes have columns.
+//! Tests of `recover` with lost rows of which indexes have columns.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -46,7 +46,7 @@ fn indexes_tell_which_rows_are_lost_and_give_their_columns() {
             change(path, |pages| {
                 pages[leaves[3] - 1].fill(0);
                 pages[leaves[4] - 1].fill(0x77);
-                // The size of a cell: one row is lost.
+                // The header of a record is damaged, so that one row is lost.
                 let page = &mut pages[leaves[8] - 1];
                 let cell = usize::from(u16::from_be_bytes([page[8], page[9]]));
                 page[cell + 3..cell + 7].fill(0xff);

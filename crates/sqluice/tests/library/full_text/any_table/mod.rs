@@ -1,5 +1,5 @@
-//! Random full-text tables with all options of FTS5, beside twins that SQLite fills: the same words and answers, also after changes by SQLite
-//! and by us in turn.
+//! Compares random full-text tables, with all options of FTS5, with twins that SQLite fills: they have the same words and answers, also
+//! after changes by SQLite and by sqluice in turn.
 
 mod old_sqlite;
 mod questions;
@@ -43,7 +43,7 @@ struct Pair {
     what: String,
 }
 
-/// Returns the options of a run with random means.
+/// Returns the options of a run with random numbers of threads and of bytes of memory.
 fn means(random: &mut Random) -> WriteOptions {
     let (threads, memory) = (1 + random.below(3), 1_u64 << (20 + random.below(6)));
     WriteOptions::new()
@@ -74,7 +74,7 @@ fn source(rows: &[(Option<i64>, Vec<Value>)], columns: &[ColumnFrom], with_rowid
 }
 
 impl Pair {
-    /// Has SQLite change both databases in the same way, each in one transaction. Errors are the same.
+    /// Has SQLite change both databases in the same way, each in one transaction, and asserts that the errors are the same.
     fn change(&self, what: &str, change: impl Fn(&Connection) -> rusqlite::Result<()>) {
         let results = [&self.ours, &self.twin].map(|path| {
             let connection = sqluice_testkit::sqlite::open(path);
@@ -183,7 +183,7 @@ impl Pair {
         prepared.run(vec![source], &Context::default()).map(drop)
     }
 
-    /// Remakes the index of our table here, and that of the twin by SQLite.
+    /// Has sqluice remake the index of our table, and SQLite that of the twin.
     fn remake(&self, command: &str, random: &mut Random) {
         let full_text = match command {
             "optimize" => FullText::default().optimize(["f"]),
@@ -203,7 +203,7 @@ impl Pair {
         rows.take(60).map(|(rowid, values)| (*rowid, values.clone())).collect()
     }
 
-    /// Has SQLite, or us, make one change.
+    /// Has SQLite or sqluice make one change.
     fn step(&mut self, random: &mut Random) -> String {
         let what = match random.below(12) {
             0..4 => {
@@ -381,7 +381,7 @@ fn made(home: &Home, table: Table, seed: u64, random: &mut Random) -> Pair {
     pair
 }
 
-/// Has us make the full-text table over `t`.
+/// Has sqluice make the full-text table over `t`.
 fn index(pair: &Pair, random: &mut Random) {
     let columns = pair.table.columns.iter().map(|column| {
         let unindexed = if column.is_indexed { "" } else { " UNINDEXED" };
@@ -399,8 +399,9 @@ fn index(pair: &Pair, random: &mut Random) {
     run.unwrap_or_else(|error| panic!("{}: {error}", pair.what));
 }
 
-/// Has SQLite make the index of a copy again in several flushes, and optimize it; compares the bytes with those of an index that is made here.
-/// Returns `true` if SQLite had two segments to merge: it lays out a single one in another way.
+/// Has SQLite make the index of a copy again in several flushes, and optimize it. Compares the bytes with those of an index that sqluice
+/// makes. If SQLite had fewer than two segments to merge, compares nothing and returns `false`, as SQLite lays out a single one in another
+/// way.
 fn same_bytes(home: &Home, pair: &Pair, random: &mut Random) -> bool {
     let (ours, twin) = (home.path("ours-again.db"), home.path("twin-again.db"));
     for path in [&ours, &twin] {
@@ -456,7 +457,7 @@ fn a_table_with_any_options_is_that_of_sqlite_through_all_changes() {
     register_synonyms();
     let (next, compared) = (AtomicU64::new(0), AtomicUsize::new(0));
     let seeds = tries(4, 24, 20_000);
-    // A table waits for the disk most of the time.
+    // A table waits for the disk most of the time, so several are tried at once.
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {

@@ -6,7 +6,8 @@ use sqluice_testkit::sqlite::sqlite3;
 
 use super::questions::{Question, vocabulary};
 
-/// Asserts that the SQLite of the system finds both databases sound, that they give it the same answers, and again after its changes.
+/// Asserts that the SQLite of the system finds the same faults in both databases and, if there are none, that they give it the same
+/// answers, and again after its changes. Does nothing if the system has no SQLite.
 pub(super) fn same_answers((ours, twin): (&Path, &Path), questions: &[Question], what: &str) {
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     // A statement can't have a NUL.

@@ -91,7 +91,7 @@ impl Known {
     }
 }
 
-/// Returns random questions. The vocabulary of the table is known in `connection`.
+/// Returns random questions. `connection` has the tables that [`vocabulary`] makes.
 pub(super) fn questions(
     (connection, rows): (&Connection, &Rows),
     table: &Table,
@@ -131,7 +131,7 @@ pub(super) fn questions(
     (0..count).map(|_| question(random)).collect()
 }
 
-/// The questions about the words of a table.
+/// The kinds of tables of `fts5vocab`, which list the words of a full-text table.
 const VOCABULARY: [&str; 3] = ["row", "col", "instance"];
 
 /// Returns the statements that make the tables of words.

@@ -355,7 +355,8 @@ pub(super) fn text(random: &mut Random) -> String {
     text
 }
 
-/// Returns a text of about a megabyte. SQLite's `snippet` takes a time that is quadratic in the occurrences of a word.
+/// Returns a text of about a megabyte, most of which is not one frequent word: the time of SQLite's `snippet` is quadratic in the
+/// occurrences of a word.
 fn long_text(random: &mut Random) -> String {
     let bytes = 1_000_000;
     match random.below(3) {
