@@ -129,6 +129,10 @@ impl DamagedFile {
             if is_hot && has("-journal") {
                 overlay = Overlay::of_journal(&beside("-journal")).map_err(failed)?;
                 remarks.push(match &overlay {
+                    Some(overlay) if overlay.pages() == 0 => {
+                        "an unfinished transaction was undone: the -journal restores the size of the database, and no page"
+                            .to_owned()
+                    }
                     Some(overlay) => format!(
                         "an unfinished transaction was undone: {} pages come from the -journal",
                         overlay.pages()

@@ -82,14 +82,15 @@ fn is_sound(connection: &Connection, name: &str) -> bool {
 
 fn full_text(connection: &Connection, name: &str, declared: &VirtualTableSql) -> rusqlite::Result<()> {
     let table = quoted(name);
-    if declared.option("content").is_none_or(|content| !content.is_empty()) {
-        let rebuild = format!("INSERT INTO {table} ({table}) VALUES ('rebuild')");
-        connection.execute_batch(&rebuild)?;
-        if is_sound(connection, name) {
-            return Ok(());
-        }
+    if declared.option("content").is_some_and(|content| content.is_empty()) {
+        return Err(because("it is declared without content"));
     }
-    Err(because("its content is not there"))
+    let rebuild = format!("INSERT INTO {table} ({table}) VALUES ('rebuild')");
+    connection.execute_batch(&rebuild)?;
+    match is_sound(connection, name) {
+        true => Ok(()),
+        false => Err(because("SQLite finds faults in the index that it made from the content")),
+    }
 }
 
 /// Returns an error with this message.
