@@ -68,7 +68,7 @@ fn long_version() -> &'static str {
 #[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Global {
-    /// Print errors only
+    /// Print only errors and warnings
     #[arg(short, long, global = true, conflicts_with = "verbose", hide_short_help = true)]
     pub(crate) quiet: bool,
     /// Print details of what was done
