@@ -61,7 +61,7 @@ impl Given {
         match self {
             Given::Int(int) => Ok(Key::Int(*int)),
             Given::Text(text) => Ok(Key::from(text)),
-            Given::Real(_) => Err(Error::usage("a key must be an int or a str, not a float")),
+            Given::Real(_) => Err(Error::usage("a key must be a str, or an int of at most 64 bits")),
         }
     }
 

@@ -216,7 +216,7 @@ def wrong_values(parameter: str, wanted: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("name", sorted(set(PUBLIC) - MADE_ELSEWHERE))
 def test_the_error_about_an_argument_of_a_wrong_value_names_the_argument(name: str, calls: dict[str, Callable[..., Any]]) -> None:
     for parameter, wanted in annotations(PUBLIC[name]).items():
-        # Keys may be any integer.
+        # The key of an entity may be negative, and a bound may be of any type.
         if takes_everything(name, parameter, wanted) or parameter in ("key", "keys", "bounds"):
             continue
         for value in wrong_values(parameter, wanted):

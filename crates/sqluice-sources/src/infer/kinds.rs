@@ -671,7 +671,8 @@ fn is_code(text: &[u8]) -> bool {
     matches!(digits, [b'+', ..] | [b'0', b'0'..=b'9', ..])
 }
 
-/// Returns `true` if a number is digits, an `e` and digits: `12E5`. Programs that print numbers write a point or a sign, too.
+/// Returns `true` if a number is digits, an `e` and digits: `12E5`. A column of such numbers alone has codes: most programs that print a
+/// number with an exponent write a point or a sign, too, as in `1.2e+06`.
 fn is_exponent(text: &[u8]) -> bool {
     let at = text.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e'));
     let parts = at.map(|at| (&text[..at], &text[at + 1..]));

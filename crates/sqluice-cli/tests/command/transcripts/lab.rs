@@ -1,4 +1,4 @@
-//! Transcripts of `lab`: the list of experiments, tables, the record, and wrong usage.
+//! Transcripts of `lab`: the list of experiments, the printed tables of figures, the JSON record of a run, and wrong usage.
 
 use std::fs;
 

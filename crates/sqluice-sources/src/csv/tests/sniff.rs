@@ -873,8 +873,8 @@ fn a_line_feed_by_itself_is_text_where_records_end_with_crlf() {
     assert!(crlf("id,note~1,first\nsecond~2,plain~3,a\n\nb\nc~"));
     assert!(crlf("id;note~1;\"x;y\"~2;a\nb~"));
     assert!(crlf("id\tnote\tn~\n1\ta\rb\t2~3\t\n\t4"));
-    // A line feed does not make CRLF the only end of a record if it is within quotes, if records end with it, or if the records differ
-    // anyway. Without a line feed by itself, CRLF need not be the only end.
+    // Line feeds end records, too, if those by themselves are within quotes, end records of the right number of fields, or would be
+    // text in records whose numbers of fields still differ; and if there is none by itself.
     for file in [
         "id,note~1,\"a\nb\"~2,c~",
         "id,note\n1,a~2,b\n3,c~",

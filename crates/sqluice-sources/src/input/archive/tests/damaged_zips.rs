@@ -1,4 +1,4 @@
-//! Tests of ZIP archives that are damaged, cut short or malicious: reading them is an error, and no member has other bytes than were packed.
+//! Tests of ZIP archives that are damaged, cut short or malicious: opening or reading them fails, or gives exactly the bytes that were packed.
 
 use proptest::prelude::*;
 
