@@ -1,4 +1,4 @@
-//! Unpacks any bytes as an archive: unpacking ends without a panic, and writes nothing outside of its folder.
+//! Unpacks any bytes as an SQLite archive (`sqluice unpack`). Unpacking ends without a panic, and writes no file beside its folder.
 #![no_main]
 
 use std::fs;

@@ -76,7 +76,7 @@ fuzz_target!(|parts: (Vec<u8>, Vec<Vec<u8>>)| {
             while let Ok(Some(_)) = reader.advance(&mut data) {
                 assert!(reader.rows().doclist.entries(detail).all(|entry| entry.is_ok()));
             }
-            // A reader that skips the rows of every second term.
+            // This reader skips the rows of every second term.
             let mut reader = SegmentReader::new(segment, detail);
             let mut terms = 0;
             while let Ok(Some(advanced)) = reader.advance(&mut data) {

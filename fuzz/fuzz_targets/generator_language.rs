@@ -1,5 +1,5 @@
-//! Takes any text as the `gen:` comment of a column: the text is refused, or its rows can't be made, or rows 6 to 8 made alone equal rows 6
-//! to 8 of nine.
+//! Takes any text, without its control characters, as the `gen:` comment of a column. The comment is refused, or its rows can't be made, or
+//! rows 6 to 8 that are made alone equal rows 6 to 8 of nine rows.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Takes any bytes as a tar archive and reads each member twice: both readings return the same bytes, and at most as many as the archive
-//! states.
+//! Opens any bytes as a tar archive. If this succeeds, the beginning of each member is read twice: both readings return the same bytes, at
+//! most as many as the archive states, and fewer only after an error.
 #![no_main]
 
 use sqluice_sources::input::archive::{ArchiveKind, fuzzing};

@@ -158,7 +158,7 @@ def test_other_connections_see_ingested_rows_after_a_commit_and_none_after_a_rol
 def test_the_drop_of_a_table_and_an_ingestion_of_new_rows_are_one_transaction(connection: Any, db: Path) -> None:
     ingested(adbc_driver_sqluice.dbapi, db, TABLE)
     with connection.cursor() as cursor:
-        # pandas calls the driver in this way.
+        # pandas replaces a table by these two calls.
         cursor.execute("DROP TABLE t")
         cursor.adbc_ingest("t", TABLE[:1], mode="create")
         assert query(db, "SELECT count(*) FROM t") == [(3,)]
@@ -374,7 +374,7 @@ def test_polars_and_pandas_write_through_the_driver(if_exists: Any, db: Path, co
     table.to_sql("u", connection, index=False, if_exists="replace")
     assert query(db, "SELECT * FROM u") == [(1, "a"), (2, None)]
     assert pandas.read_sql("SELECT i FROM u", connection)["i"].to_list() == [1, 2]
-    # A transaction that has read prevents commits of other connections.
+    # The rollback ends the transaction that has read: it would prevent the commit of the connection that polars opens.
     connection.rollback()
     frame.write_database("v", f"sqluice://{db}", engine="adbc")
     assert query(db, "SELECT count(*) FROM v") == [(2,)]

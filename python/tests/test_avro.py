@@ -184,7 +184,8 @@ def same_json(stored: Any, wanted: Any) -> bool:
         case list(), list():
             return len(stored) == len(wanted) and all(map(same_json, stored, wanted))
         case (int() | float()), (int() | float()):
-            # A float of 32 bits is written with the digits that it needs.
+            # A float of 32 bits is stored with only the digits that it needs, so it may differ from the float of 64 bits that fastavro
+            # returns.
             return bool(stored == wanted) or math.isclose(stored, wanted, rel_tol=1e-7, abs_tol=1e-45)
         case _:
             return bool(stored == wanted)

@@ -1,5 +1,5 @@
-"""tools/checks runs a check only if the check is stale: if its input files or its command do not have the recorded hash. Other checks are
-fresh."""
+"""tools/checks runs a check only if the check is stale. A check is stale if the hash of its input files and its command is not the recorded
+one, and fresh otherwise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-# Replaces the table of checks: `pages` counts its runs, and fails if a file tells it to; the other check is never stale here.
+# Replaces the checks of tools/checks. The check `pages` counts its runs, and fails if the file `broken` exists. The check `other` is never
+# stale here.
 TABLE = """CHECKS = {
     "pages": Check("pages are fine", "echo run >>runs; [ ! -e broken ]", ("pages", ":(exclude)pages/drafts", "tool")),
     "other": Check("another one", "true", ("elsewhere",)),
@@ -102,7 +103,7 @@ def test_a_stale_check_runs_once_and_the_new_hash_of_the_inputs_is_written(repos
     assert checks(repository, "run").returncode == 0
     assert runs(repository) == 1
     assert git(repository, "status", "--porcelain") == " M .ci/checks/pages.sha256\n M pages/plain.md\n"
-    # The old content does not have the recorded hash.
+    # The recorded hash is now that of the changed content, so the old content makes the check stale.
     path.write_bytes(before)
     assert "pages: stale" in checks(repository, "list").stdout
 

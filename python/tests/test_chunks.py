@@ -109,7 +109,7 @@ def test_chunks_of_a_polars_frame_make_the_same_table_as_the_whole_frame(db: Pat
         rng = random.Random(lap)
         rows = rng.randrange(1, 40)
         columns = list(polars_columns(pl, rng, rows))
-        # In a stream, the type of a decimal column can't follow from later values.
+        # Column 6, of decimals, is left out: the type of its column depends on all values, which are not known in a stream.
         chosen = rng.sample([at for at in range(len(columns)) if at != 6], rng.randrange(1, 6))
         frame = pl.DataFrame({f"c{at}": columns[at] for at in chosen})
         edges = cuts(rng, rows)
@@ -202,7 +202,7 @@ def test_an_index_of_chunks_that_counts_rows_from_zero_is_left_out(db: Path) -> 
         for chunk in (frame[:2], frame[2:]):
             writer.append(chunk, "appended")
     assert query(db, "SELECT * FROM appended") == [(10,), (20,), (30,), (40,)]
-    # An empty frame does not show the index of the next one.
+    # An empty first frame does not tell that the next one has an index to store.
     late = frame.set_axis(range(5, 9))
     for number, data in enumerate(([late[:0], late], iter([late[:0], late[:0], late]), iter([late[:0], late[:1], late[1:]]))):
         sqluice.write(db, data, f"empty{number}")

@@ -58,7 +58,7 @@ def test_a_copy_has_the_same_content_without_free_pages(shop: Path, tmp_path: Pa
     assert report.checksum == sqluice.check(target).checksum
     assert repr(report).startswith("<CopyReport: 5,002 rows to ")
     assert [phase.name for phase in report.phases] == ["copy", "sync"]
-    # Progress is reported every 50 ms, and once at the end.
+    # Progress is reported every 50 ms and once at the end, so only the last report is certain.
     assert reported[-1].phase == "sync"
 
 
@@ -156,7 +156,7 @@ def test_only_source_and_target_are_positional_arguments_of_copy() -> None:
     positional = [name for name, parameter in given.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     assert positional == ["source", "target"]
     terms = {name: terms for name, terms in sqluice._sqluice.setting_terms()}
-    # `write`, whose terms apply last, has no such parameter.
+    # The last two terms are those of `write`, which has no such parameter.
     assert terms["force"] == ["force=True"] * (len(terms["force"]) - 2) + [None, None]
     assert terms["busy_limit"][1] == "busy_limit=A"
 

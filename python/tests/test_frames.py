@@ -231,7 +231,7 @@ def test_a_polars_frame_in_chunks_is_left_in_chunks(db: Path) -> None:
     frame = pl.concat([pl.from_arrow(a_table(need("pyarrow"), count)) for _ in range(parts)], rechunk=False)
     assert sqluice.write(db, frame, "t").rows == count * parts
     assert query(db, "SELECT * FROM t") == expected(count) * parts
-    # Concatenated chunks would take as much memory as the frame.
+    # The frame still has its chunks: concatenated, they would take as much memory as the frame again.
     assert frame.n_chunks() == parts
     assert sqluice.write(db, frame.clear(), "empty").rows == 0
 
@@ -274,7 +274,7 @@ def test_pandas_frames_are_stored(db: Path) -> None:
     sqluice.write(db, frame, "t")
     found = query(db, "SELECT * FROM t")
     assert [row[:9] for row in found] == [row[:9] for row in PANDAS]
-    # The numbers count units of the column.
+    # A duration is stored as a number of the time unit of its column.
     unit = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}[frame["span"].dtype.name[12:-1]]
     assert [row[9] for row in found] == [1_000_000_000 // unit, None, 2 // unit]
 
@@ -472,7 +472,7 @@ def test_types_of_polars_that_arrow_lacks_are_refused_with_a_remedy_that_works(d
             assert raised.value.column == "thing"
         sqluice.write(db, remedied(pl, frame, raised.value), f"t{number}")
         assert [value for (value,) in query(db, f"SELECT thing FROM t{number}")] == stored
-    # A field of that name is not a column of objects.
+    # A struct with a field named `Object` is stored: it is not a column of the dtype Object.
     sqluice.write(db, pl.DataFrame({"Object": [{"Object": 1}]}), "t")
     assert query(db, "SELECT * FROM t") == [('{"Object":1}',)]
 

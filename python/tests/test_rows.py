@@ -46,7 +46,7 @@ def test_write_stores_what_executemany_stores(db: Path, rows: list[tuple[Any, ..
 def test_values_in_columns_of_declared_types_are_converted_as_by_executemany(
     db: Path, rows: list[tuple[Any, ...]], types: list[str]
 ) -> None:
-    # Versions of SQLite convert floats to different text.
+    # Versions of SQLite convert floats to different text, so the floats are replaced by text of Python.
     rows = [tuple(str(value) if isinstance(value, float) else value for value in row) for row in rows]
     rows = [tuple(f"x{value}" if isinstance(value, str) else value for value in row) for row in rows]
     schema = {f"c{number}": declared for number, declared in zip(range(len(rows[0])), types, strict=False)}

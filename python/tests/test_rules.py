@@ -186,7 +186,8 @@ def test_the_error_about_an_argument_of_a_wrong_type_names_the_argument(name: st
     for parameter, wanted in annotations(PUBLIC[name]).items():
         if takes_everything(name, parameter, wanted):
             continue
-        # Entities, bounds and batches may be of any class, and blobs have keys.
+        # An object by itself is wrong for every parameter. Within a list or dict, it is not tried where any object is allowed: as an
+        # entity, a bound or a batch. It is not tried for `blobs` either, where the error may name a key.
         values = [object(), [object()], {object(): object()}]
         for value in values[: 1 if parameter in ("blobs", "entities") or takes(wanted, Any) else None]:
             error = refused(calls[name], parameter, value)
@@ -348,7 +349,7 @@ def test_each_value_of_if_exists_has_the_same_meaning_in_every_function(name: st
     first = count()
     with pytest.raises(sqluice.TargetError, match=f"already has a table {table}"):
         run()
-    # Files with the same name are replaced by those that are appended.
+    # An appended file replaces the stored file of the same name, so the number of files of `pack` stays the same.
     again = first if name == "pack" else 2 * first
     run(if_exists="append")
     assert count() == again

@@ -58,7 +58,7 @@ print(sqluice.load(db, pipe).rows)
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_python_thread_can_feed_a_pipe_that_load_reads(db: Path, tmp_path: Path) -> None:
-    # The engine waits for a thread of Python, which must not wait for the engine.
+    # The engine waits for rows from a thread of Python. It must release the GIL, or the thread would wait for the engine.
     done = subprocess.run([sys.executable, "-c", FED_BY_A_THREAD, db, tmp_path / "rows.csv"], capture_output=True, text=True, timeout=120)
     assert done.stdout == "100000\n", done.stderr
 
@@ -178,7 +178,7 @@ def test_a_progress_callback_gets_ascending_row_counts_and_may_end_the_run(db: P
 
 
 def test_a_progress_bar_is_drawn_on_standard_error_and_cleared(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # The end of even the shortest run is reported.
+    # Even a short run draws the bar, because the end of every run is reported.
     sqluice.generate(db, preset="user", rows=200_000, progress=True)
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from test_frames import need
 from twin import query
 
-# Characters that XML has, without those at which texts are cut or escaped.
+# Characters that XML allows, without `_`, which may begin an escape, and control characters.
 texts = st.text(st.characters(min_codepoint=32, max_codepoint=0xD7FF, exclude_characters="_"), min_size=1, max_size=8)
 texts = texts.filter(lambda text: bool(text.strip()) and not text.startswith("="))
 moments = st.datetimes(datetime.datetime(1900, 3, 1), datetime.datetime(9999, 12, 30)).map(lambda moment: moment.replace(microsecond=0))
@@ -23,7 +23,7 @@ values = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-(2**53) + 1, 2**53 - 1),
-    # openpyxl writes 16 digits.
+    # openpyxl writes 16 digits, so floats are rounded to 16 digits first.
     st.floats(-1e300, 1e300).map(lambda value: float(f"{value:.16g}")),
     texts,
     moments,

@@ -270,7 +270,7 @@ def test_a_child_process_stores_the_same_rows_as_this_process(kind: str, db: Pat
 
 
 def test_rows_without_column_names_take_those_of_the_existing_table(db: Path, host: sqlite3.Connection) -> None:
-    # The package asks for the names of columns while it reads the rows.
+    # The child process has the table, so the package asks it for the names of columns while it reads the rows.
     assert sqluice.write(db, [(2, "b"), (3, "c")], "there", if_exists="append").rows == 2
     assert query(db, "SELECT * FROM there") == [(1, "a"), (2, "b"), (3, "c")]
 

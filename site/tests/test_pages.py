@@ -15,7 +15,7 @@ from drawings import IMAGES, STYLE
 from pages import EXAMPLES, PAGES, ROOT, name, not_run, run
 from recording import PICTURE, picture
 
-# The only reasons to leave a block out.
+# The only reasons that a page may give for a block that is not run.
 REASONS = ("needs a published release", "needs a container engine", "builds for minutes", "needs a network", "needs Ray", "needs Spark", "needs Dask", "runs for minutes", "needs a store", "the page of the example runs it")
 
 
@@ -62,7 +62,7 @@ def test_bars_of_a_chart_are_proportional_to_the_times_of_the_table() -> None:
         assert len(widths) == len(figures) == len(chart.rows)
         assert cells.issuperset(figures)
         for width, figure in zip(widths, figures, strict=True):
-            # The shortest bars are wide enough to be seen.
+            # A bar has at least the width 2, so that it can be seen.
             assert width == pytest.approx(float(figure) / float(figures[-1]) * widths[-1], abs=0.1) or width == 2
         assert 'class="ours"' in drawing and 'class="others"' in drawing
 

@@ -105,7 +105,8 @@ def test_text_of_pages_has_enough_contrast_in_light_and_dark_mode(chromium: Brow
         chromium.photograph(SCREENSHOTS / f"{page.replace('/', '-')}-{kind}.png")
 
 
-# Rows of tables and drawings that are wider than a desk's screen: they scroll, and no other code does.
+# The pages with code blocks that scroll sideways on a desk's screen, and the number of such blocks. Only rows of tables and drawings may
+# scroll.
 WIDE = {"guides/masked-copies.html": 1, "scale.html": 1}
 
 
@@ -148,7 +149,7 @@ COPIED = """(() => {
   document.removeEventListener('copy', note);
   return copied;
 })()"""
-# A page may copy for a few seconds after a key was pressed.
+# A browser lets a page copy only for a few seconds after a key was pressed, so few buttons are pressed at once.
 BUTTONS_MAX = 10
 
 

@@ -1,4 +1,5 @@
-//! Runs a comparison with few rows in a temporary folder, and checks its output, its record, the files that it leaves, or its error.
+//! Runs a comparison with few rows in a temporary folder, and checks its output, its record, the files that it leaves, or its error. The
+//! record is the JSON file with the measured times that a comparison writes.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Tests of `bench/existing`: it runs with few rows, and fails if one of the compared ways (sqluice or SQLite) leaves wrong rows, wrong
-//! index entries or another journal mode.
+//! Tests of `bench/existing`: it runs with few rows, and fails if sqluice or SQLite, which it compares, leaves wrong rows, wrong index
+//! entries or another journal mode.
 
 use crate::comparison::Comparison;
 use crate::support::sqluice;

@@ -1,5 +1,4 @@
-//! Tests of `bench/index`: it runs with few rows, and fails if one of the compared ways (sqluice or SQLite) leaves wrong rows or index
-//! entries.
+//! Tests of `bench/index`: it runs with few rows, and fails if sqluice or SQLite, which it compares, leaves wrong rows or index entries.
 
 use crate::comparison::Comparison;
 use crate::support::sqluice;

@@ -66,7 +66,7 @@ fn every_way_writes_the_same_entities() {
     assert_eq!(record["rounds"].as_array().unwrap().len(), 2);
     assert_eq!(record["ratios"].as_array().unwrap().len(), 18);
     assert!(said.contains("| 50 entities |"), "{said}");
-    // The table has a line for each of three ways in each of three parts.
+    // The table has a line for each method of writing (`write_many`, `rows`, `published`) in each part (`small`, `into`, `large`).
     assert_eq!(
         said.lines().filter(|line| line.starts_with("| ") && line.ends_with("MiB |")).count(),
         9,

@@ -104,7 +104,7 @@ mod tests {
         other.add(2, hashes[1]);
         other.add(1, hashes[0]);
         assert_eq!(one, other);
-        // Recorded checksums must stay valid.
+        // Users keep checksums of their databases, so the value must be the same in every version.
         assert_eq!(one.to_hex(), "6704720df8613de5");
     }
 }

@@ -127,7 +127,7 @@ mod tests {
         let more = [&all[..], &[named("Items", 7)]].concat();
         assert_eq!(rows("shop", &[(Some("Items"), 7), (None, 1000)]), more);
         assert_eq!(rows("shop", &[(Some("items"), 7)]), [named("items", 7)]);
-        // A few orders need at least one customer; no orders need no customer.
+        // Even 3 orders need a customer and a product. Without orders, no table has rows.
         assert_eq!(rows("shop", &[(None, 3)])[1..3], [named("customers", 1), named("products", 1)]);
         assert_eq!(rows("shop", &[(None, 0)]).iter().map(|(_, rows)| rows).sum::<u64>(), 0);
         assert_eq!(rows("user", &[(None, u64::MAX)]), [named("user", u64::MAX)]);

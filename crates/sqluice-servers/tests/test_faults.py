@@ -79,7 +79,7 @@ def test_the_error_about_a_failed_login_names_the_cause_and_shows_no_password(pa
         (as_user(server, "ann", "no_such_database"), {password: PASSWORD}, "no_such_database"),
         (server.url("faults").replace("@/", "@no-such-host.invalid/").split("?")[0], {password: PASSWORD}, "no-such-host.invalid"),
         (server.url("faults").split("?")[0] + ("?host" if is_postgres else "?socket") + "=/no/such/place", {password: PASSWORD}, "there is no such socket"),
-        # A password in the list of processes is refused, and not repeated.
+        # A password in the URL would be in the list of processes, so it is refused, and the error does not repeat it.
         (as_user(server, f"ann:{WRONG}"), {}, "password"),
     ]:
         for flags in (["-v"], ["--json"], ["--dry-run"]):
@@ -102,7 +102,7 @@ def typed(words: list[object], answer: bytes, asked: bytes) -> tuple[int, bytes]
         while read := os.read(terminal, 1024):
             shown += read
     except OSError:
-        # The terminal ends with the command.
+        # Reading from the terminal fails when the command has ended.
         pass
     finally:
         os.close(terminal)
@@ -299,7 +299,7 @@ def test_a_killed_load_leaves_no_session_and_no_incomplete_database(server: Serv
         process.kill()
         process.communicate()
     assert not database.exists()
-    # The server notices when it sends rows.
+    # The server notices the closed connection only when it sends rows, so the sessions may end later.
     deadline = time.monotonic() + 60
     while sessions(server):
         assert time.monotonic() < deadline
@@ -339,7 +339,7 @@ def test_time_limits_of_the_server_for_statements_do_not_end_a_load(server: Serv
 
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="the peak of a process is not known here")
 def test_peak_memory_is_at_most_the_limit_plus_four_of_the_longest_rows_as_text(server: Server, tmp_path: Path) -> None:
-    # Shorter rows follow the same rule, and take less time.
+    # Rows of 100 MB are tested only in a soak. Shorter rows must keep the same limit, and take less time.
     row_bytes, memory_bytes = tries(10_000_000, 10_000_000, 100_000_000), 64 << 20
     if server.name == "postgres":
         server.make("faults", f"CREATE TABLE large (id integer, v bytea); INSERT INTO large SELECT n, decode(repeat('00ff', {row_bytes // 2}), 'hex') FROM generate_series(1, 12) n;")
@@ -363,7 +363,7 @@ def test_peak_memory_is_at_most_the_limit_plus_four_of_the_longest_rows_as_text(
     database = tmp_path / "x.db"
     status, peak_bytes = peak_of("large", database)
     server.sql("DROP TABLE large;", "faults")
-    # A row may be too long for the memory, which the error says.
+    # A row may be too long for the memory. The load then fails with an error that says so.
     if status != 0:
         assert "longer than" in errors.read_text() and "--memory" in errors.read_text()
         assert not database.exists()

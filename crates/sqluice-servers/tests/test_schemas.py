@@ -38,7 +38,7 @@ def more(server: Any, rnd: random.Random, tables: list[Any]) -> str:
             where = rnd.choice(["", "", " WHERE id > 3"]) if is_postgres else ""
             index = server.name_of(rnd.choice([f"index{at}_{number}", f"a ON b{at}_{number}", f'q"{at}_{number}', f"ünd{at}_{number}"]))
             sql.append(f"CREATE {rnd.choice(['', 'UNIQUE '])}INDEX {index} ON {name} ({columns}){where};")
-        # MariaDB allows no CHECK of AUTO_INCREMENT columns.
+        # MariaDB allows no CHECK of AUTO_INCREMENT columns, so the CHECK is on another column.
         counted = [key for key in ("int", "i") if key in table.columns]
         if counted and rnd.random() < 0.5:
             column = server.name_of(counted[0])

@@ -55,7 +55,8 @@ def test_the_tool_stops_the_server_after_a_signal(server: Server, tmp_path: Path
     process, home = started(server, tmp_path, "exec sleep 1000")
     assert processes(home) != []
     if reaches == "the command, too":
-        # As a terminal does. The group is that of `started`, and never that of the tests.
+        # The signal goes to all processes of the group, as from a terminal. The assertion makes sure that the group is not that of the
+        # tests.
         assert os.getpgid(process.pid) == process.pid != os.getpgrp()
         os.killpg(process.pid, number)
     else:

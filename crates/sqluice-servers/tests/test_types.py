@@ -41,9 +41,10 @@ def unsigned(text: str) -> int | str:
     return int(text) if int(text) < 2**63 else text
 
 
-# A cast of inet to text adds the mask, which the server does not print. A row of NULLs IS NULL, and is no NULL.
+# `format` prints a value as the server does: a cast of inet to text would add the mask. IS DISTINCT FROM tells NULL from a row of NULLs,
+# for which IS NULL is true.
 TEXT = Form("CASE WHEN v IS DISTINCT FROM NULL THEN format('%s', v) END", "v", str)
-# PostgreSQL adds blanks to the end of char(n), and does not compare them.
+# PostgreSQL adds blanks to the end of a char(n), which a load leaves out.
 UNPADDED = Form("rtrim(v::text, ' ')", "v", str)
 INTEGER = Form("v::text", "v + 0", int)
 UNSIGNED = Form("", "v + 0", unsigned)
@@ -204,7 +205,7 @@ def printed(server: Server, types: list[tuple[str, Form, list[str]]]) -> list[li
             lines = server.sql(f"SELECT json_build_array({form.postgres}) FROM t{at} ORDER BY id;", "types").splitlines()
             found.append([json.loads(line)[0] for line in lines])
         else:
-            # Hexadecimal digits need no escapes, and text of the client has no other.
+            # The client would print some characters of a text with escapes, so values are printed as hexadecimal digits.
             value = f"hex(convert(cast({form.mariadb} AS char) USING utf8mb4))"
             lines = server.sql(f"SET time_zone = '+00:00'; SELECT {value} FROM t{at} ORDER BY id;", "types").splitlines()
             found.append([None if line == "NULL" else bytes.fromhex(line).decode() for line in lines])

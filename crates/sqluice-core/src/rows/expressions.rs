@@ -438,8 +438,8 @@ mod tests {
                 Column::from(cells(rows.iter().map(|row| row.1.clone()), columns[1].affinity)),
             ])
             .unwrap();
-            // In the first round, the function passes the results. In the second, a function may have too few arguments for them, so the
-            // statement returns them as its columns.
+            // In the first round, the statement passes the results to a function. In the second round, functions take fewer arguments than
+            // there are results, so the statement returns the results as its columns.
             for arguments_max in [evaluator.arguments_max, all - 1] {
                 evaluator.arguments_max = arguments_max;
                 let query = evaluator.query(&wanted_results, Some(&filter)).unwrap();

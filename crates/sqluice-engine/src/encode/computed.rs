@@ -641,7 +641,8 @@ mod tests {
 
     use super::*;
 
-    /// A table with layers, CHECKs, and indexes on columns of each layer.
+    /// A table with CHECKs, and with generated columns that depend on each other: `c` on `a`, `d` on `c`, and `e` on `d`. It has indexes on
+    /// several of these columns.
     const TABLE: &str = "CREATE TABLE t (a INTEGER, b TEXT COLLATE NOCASE CHECK (b <> 'x'),
           c REAL AS (a * 2) STORED, d TEXT AS (c || b) NOT NULL, e AS (d || a) STORED, CHECK (a < 90), CHECK (c IS NOT 80));
         CREATE INDEX by_a ON t (a % 7, lower(b)) WHERE a > 3;
@@ -698,7 +699,8 @@ mod tests {
             let indexes: Vec<usize> = (0..table.indexes.len()).collect();
             let new = || Computed::new(&expressions, (table, &rules), &indexes, (false, false)).unwrap();
             let (mut by_stages, mut by_steps) = (new(), new());
-            // Each layer (c, d, e) is in a stage. The fourth stage has the keys of `by_d`, whose WHERE names e.
+            // Each of the generated columns c, d and e depends on the column before it, so each has its own stage. The fourth stage has the
+            // keys of `by_d`, whose WHERE names e.
             prop_assert_eq!(by_stages.stages.as_ref().map(Vec::len), Some(4));
             for batch in &batches {
                 let (mut ints, mut texts) = (Cells::default(), Cells::default());

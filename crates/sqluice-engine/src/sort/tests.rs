@@ -256,8 +256,8 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
             let values: Vec<_> = values.iter().flat_map(|value| record::decode(value).unwrap()).collect();
             Owned { rowid: 0, number: 0, record: encoded(&values) }
         };
-        // The key has 1 to 3 columns, but no more than the records. `taken` is the number of columns of the records: the key columns only,
-        // or two columns of which one may be the key.
+        // The key has 1 to 3 columns, but no more than the records. `taken` is the number of columns of the records. They have only the
+        // columns of the key, or two columns of which one or both are the key.
         let columns_max = records.first().map_or(3, Vec::len);
         let columns = columns[..columns.len().min(columns_max)].to_vec();
         let taken = if mixed && columns_max == 2 { 2 } else { columns.len() };
@@ -384,25 +384,30 @@ fn many_key_only_items_are_sorted() {
         let (minute, day) = (scrambled(n) % 1440, scrambled(n) / 1440 % 60);
         format!("2024-{:02}-{:02} {:02}:{:02}:07", 1 + day / 30, 1 + day % 30, minute / 60, minute % 60)
     };
-    // The functions make records of two values. In turn: a reference and a rowid; a rowid and a reference, which is in order already;
-    // integers of 64 bits, so that the keys differ in more than 64 bits; text whose key has two words; integers, and now and then such a
-    // text; text of any length whose key has at most two words; powers of two, whose keys end with zero bytes, and at the end text whose
-    // key has one word; UUIDs.
+    // Each function makes records of two values.
     let records: [&dyn Fn(u64) -> Vec<u8>; 8] = [
+        // A reference and a rowid.
         &|n| two(scrambled(n) as i64 % 1000, n),
+        // A rowid and a reference, so the records are in order already.
         &|n| two(n as i64, scrambled(n) % 1000),
+        // Integers of 64 bits, so that the keys differ in more than 64 bits.
         &|n| two((scrambled(n) as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64.cast_signed()), n),
+        // Text whose key has two words.
         &|n| text(moment(n), n),
+        // Integers, and one text in 7000 records.
         &|n| if n % 7000 == 6999 { text(moment(n), n) } else { two(scrambled(n) as i64, n) },
+        // Text of any length whose key has at most two words.
         &|n| text(moment(n)[..scrambled(n) as usize % 19].to_owned(), n),
+        // Powers of two, whose keys end with zero bytes, and at the end text whose key has one word.
         &|n| match 1_i64 << (n / 63 % 63) {
             _ if n >= 149_000 => text("short".to_owned(), n),
             power if n % 2 == 0 => two(1 << (n % 63), power as u64),
             power => two(1 << (n % 63), -power as u64),
         },
+        // UUIDs.
         &|n| text(format!("{:08x}-9a3b-4c5d-8e6f-{:012x}", scrambled(n) as u32, n % 7), n),
     ];
-    // `other` is a REAL as the last record, which is not key-only, so all keys of its buffer become full items.
+    // `other` is the REAL of a last record. A REAL can't be restored from its key, so all keys of its buffer become full items.
     for ((record, descending), other) in records
         .into_iter()
         .zip([

@@ -148,7 +148,7 @@ fn references_are_distributed_uniformly_by_zipf_or_by_each() {
         let mut popular = children(", zipf(1.5)", seed, 1000, 100_000);
         assert!(!popular.is_sorted_by(|a, b| a >= b), "the popular ones are not the first");
         popular.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
-        // The order of the most popular parents is certain.
+        // The six most popular parents differ so much in their numbers of children that their order is certain.
         let few: u64 = popular[..6].iter().sum();
         let seen: Vec<u64> = popular[..6].iter().copied().chain([100_000 - few]).collect();
         assert_fits(&seen, &zipf_shares(1000, 1.5, 7));

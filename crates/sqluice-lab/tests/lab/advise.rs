@@ -1,4 +1,5 @@
-//! Tests of `advise`: every way writes the expected rows into all kinds of tables, and no file is left.
+//! Tests of `advise`, which measures several methods of writing rows: each method writes the expected rows into all kinds of tables, and no
+//! file is left.
 
 use std::path::Path;
 

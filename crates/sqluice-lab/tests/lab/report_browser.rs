@@ -14,7 +14,7 @@ use sqluice_lab::record::{Outcome, Run};
 use sqluice_lab::report;
 use sqluice_testkit::skip::has;
 
-/// The record of a run with invented figures.
+/// The JSON file with the results of a run of all experiments, with invented figures.
 const MADE_UP: &str = include_str!("../fixture/made_up_run.json");
 
 /// Returns a report page with all its elements: wrong results, changes since an old run, names that would be markup if not escaped.

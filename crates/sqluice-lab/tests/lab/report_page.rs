@@ -1,4 +1,5 @@
-//! Tests of the report page for any record: the HTML is well-formed, no text of the record becomes markup, and nothing is loaded.
+//! Tests of the report page for any results of a run: the HTML is well-formed, no text of the results becomes markup, and nothing is
+//! loaded.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use sqluice_lab::advice;
 use sqluice_lab::record::{Experiment, Machine, Outcome, Provenance, Run, Skip, Variant};
 use sqluice_lab::report;
 
-/// The record of a run with invented figures.
+/// The JSON file with the results of a run of all experiments, with invented figures.
 const MADE_UP: &str = include_str!("../fixture/made_up_run.json");
 
 fn made_up() -> Run {

@@ -1,4 +1,4 @@
-//! Runs all experiments at the smallest scale and checks the record.
+//! Runs all experiments at the smallest scale and checks the results that the run returns.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn settings<'a>(
         .command("sqluice lab")
 }
 
-/// The record of a run of all experiments, which several tests share.
+/// The results of a run of all experiments, which several tests share.
 static TINY: LazyLock<Run> = LazyLock::new(|| {
     let (folder, stop) = (folder(), AtomicBool::new(false));
     let run = run(&settings(folder.path(), &[], &|_| (), &stop)).unwrap();

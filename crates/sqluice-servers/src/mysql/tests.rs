@@ -20,7 +20,7 @@ use super::values::{Form, write_row};
 use crate::address::{Address, Secret};
 use crate::socket::Limits;
 
-/// The challenge of the login.
+/// The random bytes that the server sends, and from which the client computes the proof of its password.
 const CHALLENGE: &[u8; 20] = b"abcdefghijklmnopqrst";
 
 /// Returns a packet.

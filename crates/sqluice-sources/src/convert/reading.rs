@@ -223,7 +223,7 @@ mod tests {
             });
             let found: Vec<String> = found.collect();
             match text {
-                // Notations with and without the signs of accounting read a percentage; only the first is compared.
+                // Many notations read this percentage, so only the first is compared.
                 "12,5 %" => assert_eq!(found[0], "decimal_comma v percent v"),
                 _ => assert_eq!(found.join(" | "), readings, "{text}"),
             }

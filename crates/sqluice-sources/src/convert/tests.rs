@@ -94,7 +94,7 @@ proptest! {
                 pieces.push(separators[2 + place].to_owned());
             }
             pieces.pop();
-            // A year of two digits is one of 1969 to 2068.
+            // A year of two digits is read as one of 1969 to 2068, so other years are not tested with `%y`.
             if pieces.iter().any(|piece| piece == "%y") && !("1969".."2069").contains(&&moment[..4]) {
                 return Ok(());
             }
@@ -133,7 +133,7 @@ proptest! {
             text += &format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60);
             iso += "+00:00";
         }
-        // With an offset, a year of two digits may end in another century.
+        // With an offset, the printed local year may be in another century than the year in UTC, so `%y` is not tested with an offset.
         prop_assume!(!(with_zone && pieces.iter().any(|piece| piece == "%y")));
         prop_assert_eq!(converted(&date(&format), &text), Ok(iso.clone()), "{} in {}", text, format);
         let same: bool = database
@@ -164,7 +164,7 @@ proptest! {
             .unwrap();
         let changed = format!("{}{with}{}", &text[..at], &text[at + 1..]);
         if let Ok(iso) = converted(&date("%Y/%m/%d %H:%M:%S"), &changed) {
-            // The whole text was read: only zeros at the start of a number are left out.
+            // The numbers of the text and of the result are equal, so no part of the text was ignored.
             let digits = |text: &str| -> Vec<u32> {
                 text.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap()).collect()
             };

@@ -215,7 +215,7 @@ mod tests {
     fn bytes_that_are_not_utf_8_are_decoded_in_the_encoding_of_the_dump() {
         let latin = Some(encoding_rs::WINDOWS_1252);
         assert_eq!(decoded(b"\xfc0", latin), "\u{fc}0");
-        // mariadb-dump writes declarations in UTF-8 whatever the encoding of the rows.
+        // mariadb-dump writes declarations in UTF-8, whatever the encoding of the rows is. So valid UTF-8 is decoded as UTF-8.
         assert_eq!(decoded("\u{fc}0".as_bytes(), latin), "\u{fc}0");
         assert_eq!(decoded(b"\xfc0", None), "\u{fffd}0");
     }

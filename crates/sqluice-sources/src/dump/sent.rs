@@ -113,7 +113,7 @@ mod tests {
     use super::super::split::{Item, Splitter};
     use super::*;
 
-    /// Blocks that are all in memory already.
+    /// Blocks of rows that are all in memory, in place of those that a server sends.
     #[derive(Default)]
     struct Given(VecDeque<(usize, Block)>, Spare);
 

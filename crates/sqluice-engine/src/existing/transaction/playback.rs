@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn pages_put_into_a_transaction_replace_pages_that_earlier_sql_has_changed() {
         each(|mode, change| {
-            // The pages are dirty and parsed in the cache.
+            // The UPDATEs leave the pages changed and parsed in the cache of SQLite.
             let connection = change.publish(mode, "UPDATE t SET c = c + 1; UPDATE t SET c = c - 1;");
             assert_eq!(sum(&connection), change.content[1], "{mode} {}", change.page_bytes);
             connection.execute_batch("COMMIT").unwrap();

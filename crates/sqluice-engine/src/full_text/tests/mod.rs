@@ -1,4 +1,5 @@
-//! Compares the collector with a slow, obvious twin, and the tokenizers with a table of SQLite.
+//! Compares the collector with `naive`, which indexes one row after another, and the tokenizers with the tokens in an FTS5 table that
+//! SQLite fills.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! Compares tables whose index this crate makes, merges and extends with twins that only SQLite writes: they give equal answers after any
-//! history, and an optimized index has the bytes of SQLite's `optimize`.
+//! Tests of full-text tables whose index this crate makes, merges and extends. A second table with the same changes, the twin, is written
+//! only by SQLite. The two tables give equal answers after any changes, and an index that this crate optimizes has the bytes of SQLite's
+//! `optimize`.
 
 use std::path::Path;
 

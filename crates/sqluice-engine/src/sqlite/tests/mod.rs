@@ -17,7 +17,7 @@ use super::*;
 use crate::options::WriteOptions;
 use crate::output::Target;
 
-/// A folder with a file that waits for SQLite, as after the pages are written.
+/// A folder with a database whose pages are written, and in which only the work of SQLite is still to be done.
 struct Waiting {
     home: tempfile::TempDir,
     schema: Schema,

@@ -188,7 +188,8 @@ proptest! {
         }
         let waiting = Waiting::with(&sql, &staged, on_conflict(conflict));
         match refused {
-            // An index that is created after the rows is checked after all other keys.
+            // An index on an expression is created after all rows, so its conflicts are found last. If another key also has a conflict, the
+            // error may name a later record.
             Some(record) => {
                 let failure = waiting.fails().record.unwrap().1;
                 prop_assert!(failure == record || (!computed.is_empty() && failure > record), "{} {}", failure, record);

@@ -411,7 +411,7 @@ fn a_record_whose_quote_never_closes_ends_with_the_line_of_that_quote() {
     // The lines of a closed field are no records.
     let bad = format!(r#"["p\nq","4] in.csv:3:4: {never}"#);
     goes_on(b"a,b\n\"p\nq\",\"4\n5,6", &[&bad, "5|6"]);
-    // Faults of later lines belong to their own records.
+    // A fault in a later line is reported for the record of that line.
     let utf8 = r"[\xff,6] in.csv:3:1: this is not UTF-8: byte 0xff";
     let bad = format!(r#"[3,"4] in.csv:2:3: {never}"#);
     goes_on(b"a,b\n3,\"4\n\xff,6\n7,8", &[&bad, utf8, "7|8"]);
@@ -456,7 +456,7 @@ fn no_row_is_read_after_the_row_limit() {
 fn records_before_a_read_error_reach_the_sink() {
     let input = b"a,b\n1,2\r\n3,\"4\n5\"\n6,7\n";
     for part_bytes in [1, 4, 1 << 20] {
-        // A record that was cut off is not reported.
+        // The record that the read error cuts off is neither a row nor a bad row.
         for (fails_at, rows) in [(3, 0), (4, 0), (7, 0), (8, 1), (9, 1), (15, 1), (17, 2), (20, 2), (21, 3)] {
             let mut setup = lenient(options(part_bytes));
             setup.fails_at = Some(fails_at);
@@ -662,7 +662,7 @@ fn a_record_that_repeats_the_header_over_numbers_is_skipped() {
         assert_eq!(outcome, slow(file, options.clone()));
         let note = said(file, options).1.unwrap();
         assert_eq!(note, "3 lines repeat the header and are skipped: lines 3, 6, 8");
-        // If all columns are text, a repeated header may be a row.
+        // If all columns are text, a repeated header may be a row, so it is loaded.
         let text = CsvOptions { part_bytes, ..CsvOptions::default() };
         assert_eq!(fast(file, text.clone()).rows().len(), 6);
         assert_eq!(
@@ -670,7 +670,7 @@ fn a_record_that_repeats_the_header_over_numbers_is_skipped() {
             "3 lines repeat the header, and are loaded as rows: lines 3, 6, 8"
         );
     }
-    // A number in the header may be a name.
+    // If the header has numbers, a line that repeats it may be a row, so it is loaded.
     let years = CsvOptions { numbers: vec![true, true], ..CsvOptions::default() };
     assert_eq!(fast(b"2019,2020\n1,2\n2019,2020\n", years.clone()).rows().len(), 2);
     assert_eq!(
@@ -732,7 +732,7 @@ fn the_hint_for_a_misplaced_quote_names_a_remedy_that_works() {
     assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", quoted.clone()), doubled);
     let reject = "is its closing quote missing? `reject = FILE` writes such rows to a file and goes on";
     assert_eq!(hint(b"a,b\n1,\"Nick\n2,Bob\n", quoted), reject);
-    // With quotes as text, the delimiter in the quoted text would separate fields.
+    // With quotes as text, the delimiter in the quoted text would separate fields, so the hint does not propose it.
     assert_eq!(hint(b"a,b\n1,\"Nick, x\" Smith\n", CsvOptions::default()), doubled);
     assert_eq!(hint(b"a,b\n\"1\",\"Nick\n", CsvOptions::default()), reject);
     let escape = "`escape = \\` reads a quote after a backslash as a character of the field";
@@ -864,6 +864,6 @@ fn a_record_that_repeats_the_header_at_the_start_of_an_appended_file_is_no_row()
             ["line 3 repeats the header and is skipped", "line 5 repeats the header, and is loaded as a row"]
         );
     }
-    // A byte order mark begins another file.
+    // A byte order mark begins another file, so the header after it is skipped.
     says("name,city\nann,oslo\n\u{feff}name,city\nbob,rome\n".as_bytes(), &["ann|oslo", "bob|rome"], None);
 }

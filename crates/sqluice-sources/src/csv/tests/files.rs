@@ -32,7 +32,7 @@ fn all(mut source: impl Source) -> (Vec<Taken>, Option<Error>) {
     (taken, error)
 }
 
-/// Returns the columns that [`Taking`] expects.
+/// Returns the columns that [`Taking`] expects: the first field, and the constant 7.
 fn columns() -> Vec<ColumnFrom> {
     vec![ColumnFrom::Field(0), ColumnFrom::Constant(super::Constant::Int(7))]
 }

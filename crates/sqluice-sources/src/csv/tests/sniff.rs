@@ -52,7 +52,7 @@ fn written(header: bool, pieces: &'static [&'static str]) -> impl Strategy<Value
             Kind::Text => awkward(pieces).boxed(),
         };
         let row: Vec<_> = kinds.iter().map(value).collect();
-        // A word for a missing value may also be a value: such a file has two readings.
+        // Names that stand for a missing value are left out, because a line with such a name may also be a row.
         let name = "[a-z]{1,8}".prop_filter("a missing value", |name| !MISSING.contains(&&name[..]));
         let names = prop::collection::vec(name, kinds.len());
         (Just(kinds), names, prop::collection::vec(row, records))
@@ -63,7 +63,7 @@ fn written(header: bool, pieces: &'static [&'static str]) -> impl Strategy<Value
         let field = |(kind, text): (&Kind, &String)| {
             let needed = text.contains([delimiter, quote, '\n', '\r']);
             let apostrophes = quote == '"' && text.contains('\'');
-            // An apostrophe is a clear quote only if all text is quoted.
+            // If the quote is `'`, all text is quoted, because otherwise it may be taken for an apostrophe.
             if *kind == Kind::Text && (needed || always || apostrophes || quote == '\'') {
                 format!("{quote}{}{quote}", text.replace(quote, &format!("{quote}{quote}")))
             } else {
@@ -162,7 +162,7 @@ fn the_delimiter_gives_all_records_the_same_number_of_fields() {
     // The number of fields decides, then the order of the delimiters.
     assert_eq!(recognised_as("a;b|c|d\n1;2|3|4\n"), "pipe, quote \", header");
     assert_eq!(recognised_as("a|b;c\n1|2;3\n"), "semicolon, quote \", header");
-    // A tab within a value is rarer than a comma.
+    // A tab is rarer within a value than a comma, so it is the delimiter if both fit.
     assert_eq!(recognised_as("a,b\tc\n1,2\t3\n"), "tab, quote \", header");
 }
 
@@ -192,7 +192,7 @@ fn a_record_with_another_number_of_fields_than_most_leaves_the_dialect_unchanged
     }
     let eight = format!("a|b\n{}1|2|3\n", "1|2\n".repeat(7));
     assert_eq!(recognised_as(&eight), format!("pipe, quote \", header {doubt}"));
-    // The header itself may be odd: all rows are bad then, which the load reports.
+    // If only the header has another number of fields, the number of the rows counts.
     assert_eq!(sniffed(&format!("a|b|c\n{}", "1|2\n".repeat(30))).fields, 2);
     // A badly quoted record counts as one odd record.
     assert_eq!(recognised_as("a;b\n\"x;\"y;1\nz;2\n"), format!("semicolon, quote \", header {doubt}"));
@@ -316,9 +316,11 @@ fn a_larger_table_below_a_small_one_in_a_csv_file_is_found() {
     let skipped = Given { skip_lines: Some(15), ..Given::default() };
     let below = sniff(file.as_bytes(), true, &skipped);
     assert_eq!((below.odd_records, below.records, below.table_below), (0, 61, None));
-    // No table is found below a few odd records, and neither is a smaller table, or one without a header.
+    // Below a single odd record, no other table begins.
     assert_eq!(sniffed(&format!("a,b,c,d\n{hours}1,2\n{hours}")).table_below, None);
+    // The table below is the smaller one.
     assert_eq!(sniffed(&format!("time,T2m,RH,G\n{hours}month,year\n{months}")).table_below, None);
+    // The table below has no header.
     assert_eq!(sniffed(&format!("{titles}{months}{hours}")).table_below, None);
 }
 
@@ -803,7 +805,7 @@ fn delimiters_at_the_ends_of_rows_or_of_the_header_alone_are_recognised() {
         assert_eq!(of(file), (Some(TrailingDelimiter::Rows), 2, 0, true), "{file}");
     }
     assert_eq!(of("id,name,\n1,Ann\n2,Bob\n3,Cid\n"), (Some(TrailingDelimiter::Header), 2, 0, true));
-    // With text in the last field, or an empty last field in header and rows, the delimiter is not surplus.
+    // The delimiter is not surplus. In the first file, last fields have text. In the second, header and rows have an empty last field.
     for file in ["id,name\n1,Ann,x\n2,Bob,y\n3,Cid,\n", "id,name,\n1,Ann,\n2,Bob,\n"] {
         assert_eq!(of(file).0, None, "{file}");
     }
@@ -873,13 +875,17 @@ fn a_line_feed_by_itself_is_text_where_records_end_with_crlf() {
     assert!(crlf("id,note~1,first\nsecond~2,plain~3,a\n\nb\nc~"));
     assert!(crlf("id;note~1;\"x;y\"~2;a\nb~"));
     assert!(crlf("id\tnote\tn~\n1\ta\rb\t2~3\t\n\t4"));
-    // Line feeds end records, too, if those by themselves are within quotes, end records of the right number of fields, or would be
-    // text in records whose numbers of fields still differ; and if there is none by itself.
+    // In these files, line feeds end records, too.
     for file in [
+        // The line feed is within quotes.
         "id,note~1,\"a\nb\"~2,c~",
+        // Each line feed ends a record with the right number of fields.
         "id,note\n1,a~2,b\n3,c~",
+        // If line feeds were text, the numbers of fields would still differ.
         "id,note~1,a\n2,b~3,c,d~4,e\nf~",
+        // In a file of one column, each line is a record with the right number of fields.
         "note~a\nb~c~",
+        // No line feed is by itself.
         "id,note~1,a~2,b~",
     ] {
         assert!(!crlf(file), "{file:?}");

@@ -49,7 +49,7 @@ proptest! {
         let values = [text];
         let concluded = evidence(&values).conclude();
         prop_assert_ne!(concluded, Inferred::Text);
-        // The value stands beside one with fewer decimals.
+        // Beside `7`, which has fewer decimals, the value is still a number, unless it ends with 0.
         if decimals > 0 && !values[0].ends_with('0') {
             let values = [values[0].clone(), "7".to_owned()];
             prop_assert_eq!(evidence(&values).conclude(), Inferred::Real);
@@ -85,7 +85,7 @@ proptest! {
                 prop_assert_eq!(now, Inferred::Text);
             }
         }
-        // A column that can't become numbers any more is known to be text for ever.
+        // Text is final once a value has a point: no further value can make the column numbers.
         prop_assert_eq!(evidence.is_final(), before == Some(Inferred::Text) && (pointed || evidence.is_final()));
     }
 

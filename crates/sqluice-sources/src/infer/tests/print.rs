@@ -216,7 +216,7 @@ pub(super) fn stored(text: &str) -> Option<f64> {
 pub(super) fn has_printer(values: &[String]) -> bool {
     let reals: Vec<f64> = values.iter().map(|text| stored(text).unwrap()).collect();
     let prints = |print: Print| values.iter().zip(&reals).all(|(text, real)| print.print(*real) == *text);
-    // The digits of each float, rounded to the number of digits that its value has.
+    // The digits of each float, rounded to the number of digits that its text has.
     let of_own_length: Vec<Vec<(String, String, i32)>> = values
         .iter()
         .zip(&reals)

@@ -26,7 +26,7 @@ fn recognised(
 
 /// Returns the name of the unsupported format that the error for a file states; `None` if the file is not refused.
 fn refused(folder: &Path, name: &str, content: &[u8]) -> Option<String> {
-    // Formats of binary data are already refused when a sample is taken.
+    // `recognised` refuses binary data when it takes the sample, and text after that, with the same form of message.
     let error = recognised(folder, name, content, &FormatOptions::new()).err()?;
     let message = error.message().to_string();
     let kind =

@@ -38,7 +38,7 @@ fn file_names_of_dots_and_invalid_utf_8_give_no_table_name() {
     for path in ["-", "..", "/", "", "..."] {
         assert_eq!(stem(Path::new(path)), None, "{path}");
     }
-    // On Windows, all names are UTF-16.
+    // On Windows, names are UTF-16, so a name with this byte does not exist.
     if cfg!(unix) {
         assert_eq!(stem(&from_bytes(b"\xff.csv")), None);
     }

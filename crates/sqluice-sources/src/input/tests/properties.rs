@@ -1,4 +1,5 @@
-//! Property tests: any text passes all layers unchanged, and bad, cut off or damaged bytes are reported with their place.
+//! Property tests of the text of an input. Text is decoded as encoding_rs decodes it, also from compressed data. Bad bytes are reported
+//! with their place. Compressed data that is cut off is an error, and a changed bit in it is an error or makes no difference.
 
 use encoding_rs::{DecoderResult, Encoding};
 use proptest::prelude::*;
@@ -175,7 +176,7 @@ proptest! {
         bytes in rubble(), label in select(&LABELS[..]), wrap in wrap(), sizes in sizes(),
     ) {
         let encoding = Encoding::for_label(label.as_bytes()).unwrap();
-        // Byte order marks and signatures have their own tests.
+        // Bytes that begin with a byte order mark or with the signature of a format are skipped, because other tests have them.
         prop_assume!(!bytes.starts_with(b"\xff\xfe") && !bytes.starts_with(b"\xfe\xff"));
         prop_assume!(Compression::of_data(&bytes).is_none() && foreign::of_bytes(&bytes).is_none());
         let (text, place) = slow(encoding, &bytes);

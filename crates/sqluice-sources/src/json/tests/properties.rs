@@ -1,4 +1,5 @@
-//! Property tests: the values that are read equal the values of serde_json, record by record, however the input is cut into parts.
+//! Property tests: the values of JSON Lines equal the values of serde_json, record by record. The result does not depend on the size of the
+//! parts in which the input is read, nor on the layout (lines, an array, a nested array) or the white space between records.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -145,7 +146,7 @@ proptest! {
         let path = RecordsPath::parse("data.items").unwrap();
         let found = read(document.as_bytes(), &JsonOptions { records: Some(path), ..options(Layout::Array, part_bytes) });
         if before.contains("\"dat") {
-            // `data` is an array at its first occurrence, and only this one counts.
+            // `data` is an array at its first occurrence. Only the first occurrence counts, so the path finds no object there.
             prop_assert!(found.error.is_some());
         } else {
             let plain = |outcome: &Outcome| -> Vec<Option<Vec<Cell>>> {

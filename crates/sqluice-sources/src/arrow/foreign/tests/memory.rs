@@ -47,7 +47,7 @@ impl Memory {
                 pointers.push(ptr::null());
                 continue;
             };
-            // Some buffers are not aligned.
+            // One of eight buffers begins at an odd offset, so it is not aligned.
             let skipped = if rng.usize(..8) == 0 { 1 } else { 0 };
             let bytes: Box<[u8]> = [vec![0; skipped], bytes].concat().into();
             pointers.push(bytes[skipped..].as_ptr().cast());
@@ -79,7 +79,7 @@ impl Memory {
 
     pub(super) fn ffi(&mut self, tree: &Tree, rng: &mut Rng) -> FFI_ArrowArray {
         let array = self.array(tree, rng);
-        // SAFETY: `array` is an array of the interface.
+        // SAFETY: `array` points to a valid array of the C data interface.
         unsafe { FFI_ArrowArray::from_raw(array.cast()) }
     }
 }

@@ -72,7 +72,7 @@ fn bytes_of_arrow_buffers_that_belong_to_no_row_do_not_change_the_imported_value
         tree.fill_with_garbage(&reached, rng);
         let mut memory = Memory::default();
         let mut batches = ForeignBatches::new(&Schema::new(fields(&tree)));
-        // At the second import, the dictionaries are already known.
+        // The array is imported twice, because the second import finds its dictionaries already stored.
         for _ in 0..2 {
             let array = memory.ffi(&tree, &mut Rng::with_seed(seed));
             // SAFETY: `array` is a valid array of the interface: its buffers have the sizes that its content declares.

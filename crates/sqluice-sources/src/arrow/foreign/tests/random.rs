@@ -349,7 +349,8 @@ pub(super) fn corrupt(tree: &mut Tree, rng: &mut Rng) {
                         }
                     }
                 }
-                // The size of the data follows from the last offset, which therefore must stay correct.
+                // An importer takes the last offset as the size of the data. If a corrupted last offset is beyond the data, the data grows
+                // to it, or the corruption is undone.
                 use DataType::*;
                 if matches!(tree.kind, Utf8 | LargeUtf8 | Binary | LargeBinary)
                     && let Ok(last) = tree.offset_at(1, tree.offset + tree.length)
@@ -363,7 +364,7 @@ pub(super) fn corrupt(tree: &mut Tree, rng: &mut Rng) {
             }
         }
     });
-    // In an array that became shorter, the new last offset may be one that was corrupted.
+    // An array that became shorter has another last offset, which may be a corrupted one, so the data grows here, too.
     tree.each(&mut |tree| {
         use DataType::*;
         if matches!(tree.kind, Utf8 | LargeUtf8 | Binary | LargeBinary)

@@ -12,7 +12,7 @@ pub(super) struct Tree {
     pub(super) length: usize,
     pub(super) offset: usize,
     pub(super) null_count: i64,
-    /// The buffers of the interface, except the last buffer of a type with views: the sizes of its data buffers.
+    /// The buffers of the C data interface. The last buffer of a type with views, which has the sizes of its data buffers, is left out.
     pub(super) buffers: Vec<Option<Vec<u8>>>,
     pub(super) children: Vec<Tree>,
     pub(super) dictionary: Option<Box<Tree>>,

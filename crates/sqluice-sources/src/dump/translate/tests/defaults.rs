@@ -22,7 +22,7 @@ fn auto_increment_of_mysql_continues_with_the_next_number_in_the_dump() {
             Some(i64::MAX - 1),
         ),
         ("CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY);\n", None),
-        // In SQLite, only AUTOINCREMENT stores the last number.
+        // A column of a key of two columns can't be AUTOINCREMENT in SQLite, so the next number is not kept.
         ("CREATE TABLE t (id int AUTO_INCREMENT, a int, PRIMARY KEY (a, id)) AUTO_INCREMENT=100;\n", None),
     ] {
         assert_eq!(largest_given(Dialect::MySql, sql), expected, "{sql}");

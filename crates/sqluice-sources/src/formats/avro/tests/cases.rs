@@ -261,7 +261,7 @@ fn more_than_a_million_items_or_records_without_bytes_are_refused() {
 
 #[test]
 fn a_record_whose_values_take_too_much_memory_is_refused() {
-    // A NULL takes one byte in the file, but as much memory as a value, in each of the 1000 fields.
+    // Each item is NULL and takes one byte in the file. In memory, it takes as much as a record with 1000 fields.
     let fields: Vec<String> =
         (0..1000).map(|index| format!(r#"{{"name":"f{index}","type":"long"}}"#)).collect();
     let kind = format!(

@@ -51,7 +51,7 @@ fn malformed_avro_blocks_are_refused() {
     let end = file.len();
     file[end - 1] ^= 1;
     assert!(read(&file, MEMORY).error.unwrap().contains("block 1 can't be read"));
-    // Lengths beyond the end of the file.
+    // The block states a length beyond the end of the file.
     for bytes in [1 << 20, i64::MAX] {
         let mut file = header(&schema, "null");
         long(1, &mut file);

@@ -1,4 +1,5 @@
-//! Tests of malicious and damaged workbooks: they are refused or read correctly, within the memory of the load.
+//! Tests of malicious and damaged workbooks. Malicious ones are refused with an error that names the cause, or are read within the memory
+//! of the load. Damaged ones are refused or read, without a panic.
 
 use sqluice_testkit::effort::tries;
 

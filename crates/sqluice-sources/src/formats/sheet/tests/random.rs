@@ -38,7 +38,7 @@ fn grid() -> impl Strategy<Value = Grid> {
     })
 }
 
-/// Returns the value that a cell is loaded as, in the form of messages.
+/// Returns the value that is loaded for a cell, as error messages print values.
 fn expected(cell: &Option<Given>) -> String {
     let text = |text: &str| sqluice_core::batch::describe(&sqluice_core::batch::Value::Text(text.as_bytes()));
     match cell {
@@ -65,7 +65,7 @@ fn is_same(cell: &Option<Given>, read: Option<&Data>) -> bool {
             *text == read.replace("\u{fffd}\u{fffd}", "😀")
         }
         (Some(Given::Error), Some(Data::Error(_))) => true,
-        // calamine reads the errors that LibreOffice writes as texts.
+        // An ODS file has an error as text, as LibreOffice writes it, so calamine returns text.
         (Some(Given::Error), Some(Data::String(text))) => text.is_empty() || text == "#N/A",
         (Some(Given::Moment(index)), Some(Data::DateTime(read))) => MOMENTS[*index].0 == read.as_f64(),
         (Some(Given::Moment(_)), Some(Data::DateTimeIso(_) | Data::DurationIso(_))) => true,

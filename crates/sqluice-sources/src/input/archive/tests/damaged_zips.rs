@@ -27,7 +27,8 @@ fn mixed() -> (Vec<File>, Written) {
     (files, written)
 }
 
-/// Opens an archive that may be damaged, and checks that members which can be read have the packed bytes. Returns their number.
+/// Opens an archive that may be damaged, and asserts that members which are read without an error have the packed bytes. Returns the number
+/// of errors: of members that can't be read, or 1 if the archive can't be opened.
 #[track_caller]
 fn no_other_bytes(bytes: &[u8], files: &[File], what: &str) -> usize {
     let archive = match open_zip(bytes) {
@@ -112,7 +113,7 @@ fn damaged_bytes_of_a_stored_member_are_found_by_their_checksum() {
 fn members_that_share_bytes_are_refused_and_others_are_read() {
     let files: Vec<File> = ["a", "b", "c", "d"].map(|name| File::new(name, &noise(100, 1), 0)).to_vec();
     let overlapping = Some(Refusal::Overlapping);
-    // The whole member `c` has the bytes of `b`.
+    // The entry of `c` in the directory points to the data of `b`.
     let mut same = zip(&files);
     let to = (same.headers[1] as u32).to_le_bytes();
     let field = same.entries[2] + 42;

@@ -37,7 +37,7 @@ fn a_member_is_sampled_opened_and_reopened_like_a_file() {
         assert_eq!(member.name(), Path::new("d.zip/a.csv"));
         let sample = member.sample(10).unwrap();
         assert_eq!(sample.text, &rows.as_bytes()[..11]);
-        // Only a stored member has the bytes of the archive itself.
+        // Only an uncompressed member (method 0) is a range of bytes of the archive, so only its sample is plain.
         assert_eq!((sample.plain, sample.compression), (method == 0, None));
         for _ in 0..2 {
             let mut opened = member.open().unwrap();

@@ -61,7 +61,7 @@ fn a_long_name_is_read_from_the_header_before_its_member() {
     let mut prefixed = header(b"a.csv", 3, b'0', USTAR);
     prefixed[345..351].copy_from_slice(b"folder");
     sum(&mut prefixed);
-    // GNU has times in the field that is the prefix in POSIX.
+    // GNU tar has times in the field that is a prefix of the name in POSIX, so the field must not become part of the name.
     let mut timed = header(b"b.csv", 3, b'0', GNU);
     timed[345..351].copy_from_slice(b"123456");
     sum(&mut timed);
