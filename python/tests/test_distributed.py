@@ -360,7 +360,9 @@ def test_a_killed_driver_leaves_a_complete_target_or_none(tmp_path: Path, mode: 
     assert seen == {True, False}
 
 
-# A store whose objects appear whole, as those of S3 do, and which outlives the driver. The driver is killed before an event of a given number.
+# This program replaces a target, in a folder or in a store. Objects of the store appear whole, as those of S3 do, and stay when the program
+# is killed. It is killed before its event number `lives`, if that is not 0. Events are Python's audit events of opening, making, renaming
+# and removing files.
 REPLACER = """
 import os, shutil, signal, sys, fsspec, pyarrow
 from fsspec.implementations.local import LocalFileSystem
@@ -682,7 +684,7 @@ def test_a_task_that_runs_after_the_commit_writes_nothing_to_the_target(tmp_path
         with closing(sqlite3.connect(tmp_path / "t.db")) as connection, connection:
             connection.execute("UPDATE t SET area = 'changed'")
         before = (tmp_path / "t.db").read_bytes()
-        # The shard of the place is gone, too.
+        # The shard that the task would read is gone, too, so the task fails.
         with pytest.raises((sqluice.Error, FileNotFoundError)):
             job.place(places[0])
     assert (tmp_path / "t.db").read_bytes() == before

@@ -14,7 +14,7 @@ use sqluice_testkit::skip::skipped;
 use tpchgen::csv::LineItemCsv;
 use tpchgen::generators::LineItemGenerator;
 
-/// The scale of TPC-H. It is smaller than the scales whose row counts are known, which would take too long here.
+/// The scale of TPC-H. It is smaller than the scales whose row counts `bench/load` knows and checks, which would take too long here.
 const SCALE: &str = "0.001";
 
 /// A script that replaces `tpchgen-cli`: it moves a CSV file that the test has written with the generator's library, so it works only once.
@@ -138,7 +138,7 @@ fn the_benchmark_prints_tables_and_keeps_only_the_record_and_the_input() {
     let again = ["--rounds", "1", "--only", "csv"];
     assert!(comparison.run(sqluice(), &again).status.success());
 
-    // A kept file that was shortened is not used.
+    // A kept file that was shortened is not used. The run then fails, because the script can't provide the file again.
     let kept = comparison.files().join("lineitem-sf0.001/lineitem.csv");
     let text = fs::read_to_string(&kept).unwrap();
     fs::write(&kept, &text[..text.len() / 2]).unwrap();

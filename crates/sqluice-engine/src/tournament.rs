@@ -137,7 +137,7 @@ mod tests {
             let winner = tournament.winner();
             all.push((streams[winner][at[winner]], winner));
             at[winner] += 1;
-            // This fast comparison does not order equal items of different streams.
+            // This fast comparison is false for equal items of different streams, so `replay` decides about them.
             let is_smaller = |a, b| head(&at, a).0 < head(&at, b).0 && is_less(&at, a, b);
             if !tournament.goes_on(is_smaller) {
                 tournament.replay(|a, b| is_less(&at, a, b));

@@ -94,14 +94,14 @@ def encrypting(request: pytest.FixtureRequest, server_dumps: ModuleType, certifi
 
         def reload(self) -> None:
             self.client("SELECT pg_reload_conf();" if self.name == "postgres" else "FLUSH SSL;")
-            # PostgreSQL returns before the new settings apply.
+            # PostgreSQL returns before the new settings apply, so the test waits.
             time.sleep(0.5)
 
         def address(self, user: str, host: str = "localhost", **settings: object) -> str:
             pairs = "&".join(f"{key.replace('_', '' if self.name == 'postgres' else '-')}={value}" for key, value in settings.items())
             return f"{'postgres' if self.name == 'postgres' else 'mysql'}://{user}@{host}:{port}/shop?{pairs}"
 
-    # The folders of pytest are closed to the user of the server.
+    # The user of the server can't open the folders of pytest, so the server has another temporary folder.
     with tempfile.TemporaryDirectory(prefix="servers-") as folder:
         server = Encrypting(server_dumps.home_of(kind, Path(folder)))
         shutil.copy(certificates / "authority.pem", server.home)

@@ -111,7 +111,7 @@ def writers(server: Server, *, alter_tables: bool) -> Iterator[Counter[str]]:
             batches["declarations"] += 1
             time.sleep(rnd.random() * 0.05)
 
-    # The numbers of orders begin anew for each of the two phases.
+    # Each session of each of the two phases has numbers of orders of its own.
     threads = [threading.Thread(target=write, args=(number + 2 * alter_tables,)) for number in (1, 2)]
     threads += [threading.Thread(target=alter)] if alter_tables else []
     for thread in threads:

@@ -363,7 +363,8 @@ mod tests {
             let found: Vec<i64> = found.query_map([], |row| row.get(0)).unwrap().map(|row| row.unwrap()).collect();
             let rows: Vec<i64> = refused.iter().map(|(row, _)| *row).collect();
             prop_assert_eq!(found, rows);
-            // SQLite names an unnamed constraint by its expression, or by the quoted name at the start of the expression.
+            // The error has the name of the constraint: `CHECK (0)` or `x)`. SQLite names an unnamed constraint by its expression, or by
+            // the quoted name at the start of the expression.
             for (_, said) in refused {
                 let name = said.trim_start_matches("CHECK constraint failed: ").to_owned();
                 let is_named = |sql: &&str| {
