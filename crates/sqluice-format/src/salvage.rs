@@ -597,7 +597,7 @@ mod tests {
     fn a_damaged_number_of_cells_is_found_by_the_bytes_that_they_fill() {
         let mut page = leaf(9);
         page[4] ^= 32;
-        // Bytes of former pointers and cells follow the pointers.
+        // Arbitrary bytes after the pointers stand for those of former pointers and cells.
         for (at, byte) in page[26..300].iter_mut().enumerate() {
             *byte = (at * 37 % 251) as u8;
         }
@@ -638,7 +638,7 @@ mod tests {
             page[at + 3] ^= 1 << bit;
             let mut salvage = Salvage::default();
             salvage.read(&page, 2, geometry(), &mut Types::new());
-            // With the lowest bit the text is a blob of its length, and the record is sound.
+            // If the lowest bit changes, the text becomes a blob of the same length. The record is then sound, and nothing is mended.
             let mended = (bit > 0).then_some((1, serial));
             assert_eq!((salvage.entries.len(), salvage.entries[11].mended), (20, mended), "bit {bit}");
         }

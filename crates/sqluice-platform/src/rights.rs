@@ -105,7 +105,7 @@ mod tests {
             set(&file, mode);
             set(&inner, folder);
             set(outer.path(), above);
-            // Without the right to enter the folder, only root can inspect the file.
+            // Without the right to enter the folder, only root can inspect the file. All other users get an error.
             match may_others_open(&file) {
                 Ok(found) => assert_eq!(found, expected, "{mode:o} {folder:o} {above:o}"),
                 Err(error) => assert_eq!((error.kind(), folder), (io::ErrorKind::PermissionDenied, 0o644)),

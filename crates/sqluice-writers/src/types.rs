@@ -281,7 +281,7 @@ mod tests {
             let mut seen = Seen::default();
             seen.see(&Column::new(Values::Any(&values)), values.len());
             let of = |mixed| untyped.column_type(&seen, mixed, false);
-            // Integers and floats together are doubles.
+            // A column with integers and floats has the type of floats.
             let is_double = |value| matches!(value, Value::Int(1) | Value::Real(_));
             let (kind, of_other) = match is_double(most) && is_double(other) && kind != of_other {
                 true => (Kind::Real, Kind::Real),

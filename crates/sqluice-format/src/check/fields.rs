@@ -207,7 +207,7 @@ mod tests {
         let wanted = [header, header + 2, header + 302, payload, payload, payload];
         for (fields, wanted) in wanted.into_iter().enumerate() {
             assert_eq!(wanted_bytes(&record, payload, fields), wanted, "{fields}");
-            // The header must be complete first.
+            // The header must be complete first, so its bytes are wanted whatever the number of fields.
             assert_eq!(wanted_bytes(&record[..2], payload, fields), header);
         }
         assert_eq!(wanted_bytes(&[], payload, 1), 9);

@@ -219,7 +219,7 @@ mod tests {
         assert!(whole.sql_whole && whole.root_page == 70_000 && !whole.says("where") && whole.says("(a)"));
         let cut = decode(&record[..record.len() - 1], payload, 1).unwrap();
         assert_eq!(cut.sql.as_deref(), Some("create table t (a"));
-        // The unread rest may contain any word.
+        // The unread rest may contain any word, so `says` returns true.
         assert!(!cut.sql_whole && cut.says("where"));
         // A row that is cut off within the root page can't be read.
         let root_end = record.len() - "CREATE TABLE t (a)".len();

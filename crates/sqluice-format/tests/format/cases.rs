@@ -303,7 +303,7 @@ fn an_empty_chunk_of_pages_takes_a_row_of_any_size() {
     let mut chunk = Chunk::new(geometry(512, 0), 2);
     assert!(chunk.push(1, &record_of(100_000, 7)));
     assert_eq!(chunk.page_count(), 1 + 196);
-    // A chunk over its capacity takes a record that needs no further page, by `push` or by `place`, and no other record.
+    // A chunk over its capacity takes a record that needs no further page. `push` and `place` refuse every other record.
     assert!(chunk.push(2, &record_of(2, 7)) && chunk.place(4, 3).is_some());
     assert!(!chunk.push(4, &record_of(470, 7)) && !chunk.push(4, &record_of(600, 7)));
     assert!(chunk.place(470, 4).is_none());

@@ -282,7 +282,7 @@ fn wrong_fields_of_the_header_are_found() {
     assert_eq!(with(0, b's'), "page 1: the file does not begin with the bytes \"SQLite format 3\"");
     assert_eq!(with(17, 1), "page 1: the header names no legal page size and reserved bytes");
     assert_eq!(with(21, 1), "page 1: the payload fractions in the header are not 64, 32 and 32");
-    // Fields of the header that may have any value.
+    // The fields of the header at these offsets may have any value.
     for at in [27, 43, 51, 63, 71, 95, 99] {
         assert_eq!(with(at, 77), "", "{at}");
     }

@@ -128,7 +128,8 @@ fn index_payloads_around_every_overflow_boundary_are_read_by_sqlite() {
         let (max, page) = (cell::index_local_max(geometry), cell::overflow_page_payload(geometry));
         let min = (geometry.usable_bytes() - 12) * 32 / 255 - 23;
         let edges = [max, min + page, max + page, min + 2 * page, max + 2 * page];
-        // The record of a blob and a number has three to six bytes besides the blob.
+        // The record of a blob and a number has three to six bytes besides the blob, so some of these sizes give a record of exactly the
+        // edge.
         let sizes: Vec<usize> = edges.into_iter().flat_map(|edge| edge - 8..edge).collect();
         for order in [1, 7, 11] {
             let sizes: Vec<usize> = (0..sizes.len()).map(|i| sizes[i * order % sizes.len()]).collect();

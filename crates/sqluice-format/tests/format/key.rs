@@ -318,7 +318,8 @@ proptest! {
             prop_assert_eq!(ascends, slow_key::compare(&columns, &record, &changed).is_lt());
             prop_assert_eq!(record::count_fields(&changed), Ok(row.len()));
         }
-        // Values of a few bytes, no floats, and text as bytes: nothing to decode.
+        // Rows of short values without floats, in columns that compare texts as bytes, need no decoding. So the fast comparison must
+        // decide.
         let is_plain = |value: &Owned| match value {
             Owned::Null | Owned::Int(_) => true,
             Owned::Real(_) => false,
@@ -398,7 +399,8 @@ fn records_with_long_headers_are_compared() {
 #[test]
 fn only_records_in_their_usual_form_are_decodable() {
     let order = KeyOrder::new([KeyColumn::default(); 2]);
-    // The record of 1 and 2, and others: with 1 in a byte, a header of two bytes, a byte after the record, or a third column.
+    // These are the record of 1 and 2, and four others, in this order: with 1 in a byte, with a header size of two bytes, with a byte after
+    // the record, and with a third column.
     let one_and_two: &[u8] = &[3, 9, 1, 2];
     let others: [&[u8]; 4] = [&[3, 1, 1, 1, 2], &[0x80, 4, 9, 1, 2], &[3, 9, 1, 2, 0], &[4, 9, 1, 0, 2]];
     assert_decodable(&order, one_and_two, &normalized(&order, one_and_two));

@@ -224,7 +224,8 @@ fn of_leaves(leaves: i64, first: i64) -> (Vec<u8>, Vec<Row>) {
 
 #[test]
 fn tables_with_about_as_many_leaves_as_fill_a_level_are_read_by_sqlite() {
-    // Rowids of 4 bytes: 10 bytes a child, 51 children a page. Of 9 bytes: 15 bytes, 34 children.
+    // With rowids of 4 bytes, a child takes 10 bytes, and a page has 51 children. With rowids of 9 bytes, a child takes 15 bytes, and a
+    // page has 34 children.
     for (first, fanout) in [(1 << 21, 51), (1 << 60, 34)] {
         for leaves in
             [1, 2, fanout - 1, fanout, fanout + 1, fanout + 2, 2 * fanout - 1, 2 * fanout, 2 * fanout + 1]

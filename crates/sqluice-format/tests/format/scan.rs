@@ -196,14 +196,14 @@ proptest! {
                 let each = |rowid, record: &[u8]| {
                     samples.push(match kind {
                         Kind::Index => all.iter().position(|(_, entry)| entry == record).unwrap(),
-                        // Rows may have been deleted.
+                        // An interior cell may have the rowid of a deleted row, so the place of the rowid among the rows is taken.
                         Kind::Table => all.partition_point(|(row, _)| *row <= rowid),
                     });
                     Ok(())
                 };
                 scan.samples(parts, (2 * number + 1, 2 * trees), &mut pages, &mut reader, each).unwrap();
                 prop_assert!(samples.is_sorted_by(|a, b| a < b) && samples.len() <= runs);
-                // Only the last run may have no entry above its leaves, or all may be a single leaf.
+                // Each run of parts but the last has an entry above its leaves. A tree of a single leaf has no such entry.
                 prop_assert!(samples.len() + 1 >= runs);
             }
         }
@@ -249,7 +249,7 @@ proptest! {
         let pages = bytes.len() / page_bytes as usize;
         for (at, byte, in_header) in flips {
             let at = match in_header {
-                // The range of page headers, cell pointers and the first bytes of overflow pages.
+                // The changed byte is in a page header, in the cell pointers, or at the beginning of an overflow page.
                 true => at.index(pages * 20) / 20 * page_bytes as usize + at.index(pages * 20) % 20,
                 false => at.index(bytes.len()),
             };
@@ -332,7 +332,7 @@ fn a_leaf_that_is_not_as_deep_as_others_is_damage() {
     let Tree { geometry, root_page, .. } = tree;
     let (child, at) = first_child(&bytes, geometry, root_page);
     let (leaf, _) = first_child(&bytes, geometry, child);
-    // The first path is unchanged, the second is shorter.
+    // The first child of the root stays as deep as it was. The second child becomes a leaf, which is less deep.
     let second = usize::from(u16::from_be_bytes([
         bytes[geometry.offset(root_page) as usize + 14],
         bytes[geometry.offset(root_page) as usize + 15],

@@ -1,4 +1,5 @@
-//! Files that are cut short or have wrong bytes: the command loads them or ends with an error, and never panics.
+//! Files and databases that are cut short or have wrong bytes. A command on them succeeds or ends with an error, and never panics. It
+//! changes a database only if it is a load or an index that succeeds.
 
 use std::fs;
 use std::io::Write;
@@ -77,7 +78,7 @@ fn load_damaged(name: &str, bytes: &[u8]) {
 }
 
 #[test]
-fn damaged_parquet_and_arrow_files_are_errors_and_no_panics() {
+fn damaged_parquet_and_arrow_files_are_loaded_or_refused_without_a_panic() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sqluice/tests/data/parquet");
     let mut files: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|it| it == "parquet" || it == "arrow"));
@@ -89,7 +90,7 @@ fn damaged_parquet_and_arrow_files_are_errors_and_no_panics() {
 }
 
 #[test]
-fn damaged_compressed_csv_and_json_are_errors_and_no_panics() {
+fn damaged_compressed_csv_and_json_are_loaded_or_refused_without_a_panic() {
     let csv: String = (0..2000).map(|n| format!("{n},\"word {}\",{}.5\n", n * 7919 % 1009, n % 13)).collect();
     let json: String =
         (0..2000).map(|n| format!("{{\"n\": {n}, \"w\": [\"word\", {}]}}\n", n % 13)).collect();
@@ -105,7 +106,7 @@ fn damaged_compressed_csv_and_json_are_errors_and_no_panics() {
 }
 
 #[test]
-fn damaged_databases_are_errors_and_no_panics() {
+fn commands_on_damaged_databases_succeed_or_fail_without_a_panic() {
     let home = folder();
     let path = home.path().join("x.db");
     let connection = Connection::open(&path).unwrap();

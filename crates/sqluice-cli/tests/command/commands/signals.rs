@@ -77,7 +77,7 @@ fn assert_interrupted(ran: &Ran) {
         assert_eq!((ran.code(), &error["kind"]), (Some(130), &"interrupted".into()), "{ran:?}");
         return;
     }
-    // The error of a command that writes all or nothing says that nothing was written.
+    // The error of a command that writes all or nothing says that nothing was written. Other commands print the error alone.
     let said = ran.stderr.strip_suffix("; nothing was written\n").or_else(|| ran.stderr.strip_suffix('\n'));
     assert_eq!((ran.code(), &*ran.stdout, said), (Some(130), "", Some("error: interrupted")), "{ran:?}");
 }
@@ -165,7 +165,8 @@ fn a_check_that_gets_a_signal_stops_and_changes_nothing() {
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "strace, which sends signals at a call, is a program of Linux")]
 fn a_check_that_gets_a_signal_stops_during_integrity_check() {
-    // With many indexes, SQLite's check takes many times as long as that of sqluice.
+    // With these indexes, SQLite's check takes many times as long as that of sqluice. So a call in the middle of the run belongs to
+    // `integrity_check`.
     let folder = folder();
     let folder = folder.path();
     let connection = rusqlite::Connection::open(folder.join("x.db")).unwrap();

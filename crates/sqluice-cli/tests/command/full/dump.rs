@@ -37,7 +37,7 @@ fn a_load_of_a_dump_that_fills_the_disk_keeps_the_old_database() {
     run(&root, ["generate", "x.db", "--preset", "user", "--rows", "1k"]).ok();
     let (before, free) = (names(&root), image.free_bytes());
     let old = fs::read(root.join("x.db")).unwrap();
-    // In one case the pages fit, but not the rows of the statements; in the other not even the pages fit.
+    // The pages of the first dump fit, but not the rows of its statements. Not even the pages of the second dump fit.
     for text in [dump(5000, 3), dump(20_000, 1)] {
         let path = inputs.path().join("dump.sql");
         fs::write(&path, text).unwrap();

@@ -30,7 +30,7 @@ fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
     let mut pipe = child.stdin.take().unwrap();
     let writer = thread::spawn(move || {
         let row = format!("{}\n", "x".repeat(999));
-        // The command stops reading before the end.
+        // The command stops reading before the end, so an error of writing to the pipe is ignored.
         let _ = pipe.write_all(format!("a\n{}", row.repeat(24_000)).as_bytes());
     });
     let ran = end(child);
@@ -43,7 +43,7 @@ fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     let (before, free) = (names(&root), image.free_bytes());
-    // With direct and buffered writes, the disk fills up within a write or between two.
+    // These page sizes and threads give direct and buffered writes, and the disk fills up within a write or between two.
     for page_size in ["4096", "65536", "1024"] {
         for threads in ["1", "2"] {
             let ran = load_too_much(&root, &["--page-size", page_size, "-j", threads]);

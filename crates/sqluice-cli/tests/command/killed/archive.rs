@@ -1,4 +1,5 @@
-//! SIGKILL while the members of an archive are loaded: the old database or the new one, and no copy of a member is left.
+//! SIGKILL while the members of an archive are loaded: the database is the old one or the new one, and after the next run nothing else is
+//! left.
 
 use std::fmt::Write;
 use std::fs;

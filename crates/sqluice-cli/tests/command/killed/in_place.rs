@@ -1,5 +1,6 @@
 //! SIGKILL while a database is replaced in place, beside a program that opens and closes the database: afterwards the database has the old
-//! content or the new one, in the old journal mode, and the next run removes leftovers and names them.
+//! content or the new one, in the old journal mode. The next run removes leftovers and names them. Only the new database of `generate
+//! --overwrite` may still be in rollback mode.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -90,7 +91,7 @@ fn assert_whole(what: What, left: Left, database: &Path, at: &str) -> bool {
         return rows == new && what == What::Merge;
     }
     let found = (content(database), journal_mode(database));
-    // --overwrite makes a new database, whose journal mode is set last.
+    // --overwrite makes a new database, whose journal mode is set last. So it may still be in rollback mode.
     let new = Content::New(3000);
     let is_new = found.0 == new && (found.1 == mode || found.1 == "delete");
     assert!(is_new || found == (Content::Old, mode.to_owned()), "{at}: {found:?}");
@@ -143,7 +144,7 @@ fn a_killed_replacement_in_place_leaves_the_old_or_the_new_content_in_the_old_jo
                 }
                 let is_new = assert_whole(what, left, &database, &at);
                 new += usize::from(is_new);
-                // After a finished run, a second merge would add the rows twice, and the old content is gone.
+                // If the killed run had finished, a second merge would add the rows twice. So the next run overwrites the new content.
                 let again = if is_new { What::Overwrite } else { what };
                 let ran = run(by, folder, &again.args(&more)).unwrap().ok();
                 for leftover in &leftovers {

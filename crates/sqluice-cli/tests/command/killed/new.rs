@@ -1,5 +1,5 @@
-//! SIGKILL at any time while a new database is written: the target is absent, other files are untouched, and the next run removes
-//! leftovers.
+//! SIGKILL at any time while a new database is written: the target is absent or complete, other files are untouched, and the next run
+//! removes leftovers. A database that is overwritten is the old one or the new one.
 
 use std::fs;
 use std::io::Read;

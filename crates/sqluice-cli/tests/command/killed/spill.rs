@@ -1,4 +1,5 @@
-//! SIGKILL while entries are sorted in temporary files: these have no names, so none is left, and the target is absent.
+//! SIGKILL while entries are sorted in temporary files. The temporary files have no names, so none is left. The target is absent, or
+//! complete after a late kill, and the next run removes leftovers beside it.
 
 use std::fs;
 use std::path::Path;

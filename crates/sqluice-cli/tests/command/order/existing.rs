@@ -36,7 +36,7 @@ fn replay(case: &Case, before: &Files, ops: &[Op], failures: usize) -> Result<us
             let files = after(before, done, &loss);
             let mut hasher = DefaultHasher::new();
             (&files, end == ops.len()).hash(&mut hasher);
-            // Only after the last call must SQLite find the new database, so the end is part of the state.
+            // SQLite must find the new database only after the last call, so the same files are judged again then.
             if !seen.insert(hasher.finish()) {
                 continue;
             }

@@ -162,7 +162,7 @@ impl Disk {
             let done = &ops[..end];
             let is_synced = |at: usize, sync: Op| done[at..].contains(&sync);
             let Some(renamed) = done.iter().position(|op| matches!(op, Op::Rename { .. })) else {
-                // Before the rename, the target does not exist.
+                // Before the rename, the target does not exist, which is always right.
                 continue;
             };
             let mut writes = Vec::new();

@@ -260,7 +260,7 @@ pub(crate) fn replay_for(
         losses.dedup();
         for lost in losses {
             let after = folder_after(before, done, &lost);
-            // Only after the end must the new database be found.
+            // Only after the end must the new database be found, so a state that was judged before is judged again then.
             if end < ops.len() && seen.contains(&after) {
                 continue;
             }
@@ -346,7 +346,8 @@ fn a_simulated_power_failure_reveals_wrong_orders_of_writes_and_syncs() {
             ("the new file is not synced", all(&|op| *op != Op::SyncFile { file: temporary })),
             ("the folder is not synced at the end", ops[..ops.len() - 1].to_vec()),
         ];
-        // In these tests the log has every page. So until the log is removed, SQLite reads the complete old content beside the new file.
+        // In these tests the log has every page, so until the log is removed, SQLite reads the complete old content beside the new file. So
+        // the two orders are wrong only with a hot journal.
         if left == Left::HotJournal {
             wrong.push(("nobody syncs the folder before the rename", unsynced));
             let early = [all(&is_of_new), all(&|op| !is_of_new(op))].concat();

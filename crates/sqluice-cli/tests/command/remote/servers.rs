@@ -95,7 +95,8 @@ fn a_response_that_is_cut_off_is_continued_at_the_same_byte() {
         store.put("t.csv", text.as_bytes());
         assert_right(folder, &mut store.sqluice(folder), "s3://bucket/t.csv", &wanted);
     }
-    // Responses that are cut off each time at a later byte are read to the end.
+    // A load goes on after each response that is cut off, if the response brought further bytes. After the first one, the second server
+    // brings none.
     assert_right(folder, &mut quickly(folder), &server(&text, true, |_| Sent::Cut(60_000)), &wanted);
     let url = server(&text, true, |count| Sent::Cut(if count == 0 { 1 << 20 } else { 0 }));
     let cause = ["cannot read", "check the network"];
@@ -196,7 +197,7 @@ fn requests_that_fail_temporarily_are_repeated_as_often_as_the_flag_retries_says
         });
         format!("http://{address}/t.csv")
     };
-    // Each request fails 15 times, which takes longer than waits of a few seconds.
+    // The first 15 requests fail, one after another. Their repetition takes longer than waits of a few seconds.
     assert_right(folder, &mut quickly(folder), &failing(15), &wanted);
     let words = ["500 Internal Server Error", "--timeout"];
     assert_fails(folder, &mut quickly(folder), &failing(usize::MAX), &["--retries", "2"], &words);
@@ -212,7 +213,8 @@ fn an_error_of_a_server_names_the_request_that_failed() {
     let ran =
         assert_fails(folder, &mut quickly(folder), &missing, &[], &["404", "the server has no such file"]);
     assert!(!ran.stderr.contains("bucket"), "{ran:?}");
-    // The first request to a store is HEAD, and its answer has no body: the hint comes from the status and the environment.
+    // The first request to a store is HEAD, and its answer has no body that could name a cause. So the hint follows from the status 403,
+    // and from an environment without credentials.
     let denied = serve(|_| Some(Answer::new(403, "")));
     let mut command = quickly(folder);
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {

@@ -39,7 +39,7 @@ pub(crate) fn start_and_stop(folder: &Path, call: &str, more: &[&str], args: &[&
 pub(crate) fn go_on(mut strace: Child) -> Ran {
     let (id, limit) = (strace.id(), Limit::new());
     while strace.try_wait().unwrap().is_none() {
-        // The process may have ended meanwhile.
+        // The process may have ended meanwhile. Then no signal is sent.
         for sqluice in children(id) {
             signal(sqluice, if limit.is_over() { "KILL" } else { "CONT" });
         }

@@ -229,7 +229,7 @@ fn the_report_counts_added_ignored_updated_and_replaced_rows() {
         assert_eq!(report["ignored"], ignored, "{flags}");
         done.holds("SELECT count(*) FROM t", &left.to_string());
     }
-    // With triggers, the number of rows in the table does not show how many were updated.
+    // With triggers, the number of rows in the table does not show how many were updated, so the report has no such number.
     let trigger = format!("{sql}; CREATE TRIGGER x AFTER INSERT ON t BEGIN DELETE FROM t WHERE a = 1; END");
     let done = with(&trigger, "load x.db t.csv --upsert a --json").file("t.csv", file).succeeds();
     assert!(done.ran.json()["tables"][0]["updated"].is_null());
@@ -243,7 +243,8 @@ fn a_new_table_whose_name_resembles_an_existing_one_has_a_note() {
     let done = done.says(&format!("{note}\n[..]\n[..]")).holds("SELECT count(*) FROM peeple", "1");
     let again = done.then("load x.db one.csv --append --table peopel --json").succeeds();
     assert_eq!(again.ran.json()["notes"][0], note.replace("note: ", "").replace("peeple", "peopel"));
-    // Names that differ by a number, other names, and loads that request no existing table get no note.
+    // These loads get no note: log_2 and log_1 differ only by a number, orders resembles no table, and without --append a new table is
+    // meant.
     for args in ["--append --table log_2", "--append --table orders", "--table peeple"] {
         let done = with(sql, &format!("load x.db one.csv {args}")).succeeds();
         assert!(!done.ran.stderr.contains("note:"), "{args}: {:?}", done.ran);
@@ -285,7 +286,7 @@ fn the_flag_replace_table_is_refused_if_checked_foreign_keys_would_delete_or_cha
         let replaced = with(&sql(on_delete), "load x.db one.csv --replace-table").succeeds();
         replaced.holds("SELECT b, p FROM one, child", "2|1");
     }
-    // The row is inserted again before the constraint is checked.
+    // The row is inserted again before the constraint is checked, so the load succeeds.
     let replaced = with(&sql("NO ACTION"), "load x.db one.csv --replace-table --foreign-keys").succeeds();
     replaced.holds("SELECT b, p FROM one, child", "2|1");
 }

@@ -86,7 +86,7 @@ fn ctrl_c_keeps_what_was_measured_and_writes_the_record() {
     ];
     let child = start(folder.path(), lab);
     let scratch = folder.path().join("x");
-    // The first variant runs once its folder exists.
+    // The first variant runs once its folder exists, and only then is the run interrupted.
     while !fs::read_dir(&scratch).is_ok_and(|mut entries| {
         entries.any(|entry| entry.is_ok_and(|entry| entry.path().join("case").exists()))
     }) {

@@ -294,7 +294,7 @@ fn the_last_comment_before_the_rows_names_the_columns() {
         )
         .holds("SELECT codes, TZ FROM t", rows);
     holds("--comment # --no-header", content, rows);
-    // A setting may name the column with the # of the comment.
+    // If a setting names the column with the # of the comment, the column keeps the #.
     load("--type #codes=BLOB", content).succeeds().holds("SELECT \"#codes\", TZ FROM t", rows);
     load("", "# x y z\n1.5 2 7\n3.5 4 8\n").succeeds().holds("SELECT x, y, z FROM t", "1.5|2|7\n3.5|4|8");
 }
@@ -312,7 +312,7 @@ fn an_error_in_lines_above_the_table_suggests_how_many_lines_to_skip() {
          sqluice load x.db t.csv --skip-lines 6",
     );
     load("--skip-lines 6", &above).succeeds().holds(below, "50|1750.0");
-    // A row with another number of fields within or below the table has no such hint.
+    // A row below that has too few fields is no sign of lines above the table, so the hint is another.
     let odd = format!("time,T2m,RH\n{hours}1,2\n");
     load("", &odd).fails(1, "error: t.csv:52:4: [..]\n\nhint: --pad [..]");
 }
@@ -504,7 +504,7 @@ fn blanks_around_column_names_are_removed_and_around_values_only_on_request() {
         .says("note: t.csv: blanks around names are left out: \" full name \" is called \"full name\"\nLoaded 2 rows into [..]\nread t.csv: comma, header\nt: id INTEGER, full name TEXT, n TEXT")
         .holds("SELECT \"full name\" FROM t", "'  ann '\n' bob '");
     holds("--trim", file, "1|'ann'|5\n2|' bob '|7");
-    // A setting may name the column with its blanks.
+    // If a setting names the column with its blanks, the column keeps them.
     load("--columns '\" full name \"'", file)
         .succeeds()
         .holds("SELECT \" full name \" FROM t LIMIT 1", "'  ann '");

@@ -91,6 +91,6 @@ fn files_of_other_formats_are_refused_with_the_name_of_their_format() {
         1,
         "error: standard input is a stream, and a database is read in any order\n\nhint: save it as a file, and load that",
     );
-    // Text that is meant as rows is taken for rows.
+    // With `-f csv`, a line that looks like HTML is loaded as a row.
     load("-f csv --no-header", "t.csv", b"<html>\n").succeeds().holds("SELECT * FROM t", "'<html>'");
 }

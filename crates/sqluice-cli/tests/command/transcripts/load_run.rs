@@ -91,7 +91,7 @@ fn the_flags_json_quiet_and_verbose_change_the_output_of_a_load() {
     let report = load("one.csv --json").succeeds().says("").ran.json();
     assert_eq!((&report["rows"], &report["rejected"]), (&1.into(), &0.into()));
     assert_eq!((&report["tables"][0]["name"], &report["tables"][0]["rows"]), (&"one".into(), &1.into()));
-    // The report in JSON contains the notes, too.
+    // With --json, notes are printed on standard error all the same.
     sqluice("load x.db t.csv --json")
         .file("t.csv", "1\n2\n")
         .succeeds()
@@ -121,7 +121,7 @@ fn progress_of_a_load_without_a_terminal_is_printed_with_verbose_only() {
     let loads = ["--color=never", "-q", "-v"].map(start);
     let feed = |child: &Child| child.stdin.as_ref().unwrap().write_all(late_text().as_bytes()).unwrap();
     loads.iter().for_each(|(child, _)| feed(child));
-    // With scaled waits, the first line of progress is printed after a hundredth of five seconds.
+    // With scaled waits, the first line of progress is printed after a hundredth of five seconds. This pause is longer.
     std::thread::sleep(Duration::from_millis(60));
     loads.iter().for_each(|(child, _)| feed(child));
     let lines = loads.map(|(child, _folder)| {

@@ -140,7 +140,8 @@ mod tests {
         "ANALYZE",
     ];
 
-    /// Returns the result of a statement that is run as the walk runs it.
+    /// Runs a statement as a load of a dump does: the rows of `sqlite_schema` are moved aside before a CREATE, and put back before any
+    /// other statement.
     fn run(declared: &mut Declared, sql: &str) -> Result<()> {
         match sql.starts_with("CREATE") {
             true => declared.take_aside()?,

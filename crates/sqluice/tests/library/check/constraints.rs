@@ -108,7 +108,7 @@ fn a_full_check_finds_each_fault_that_sqlite_finds_on_a_writable_connection() {
             connection.execute_batch(set).unwrap();
             connection.pragma_update(None, "journal_mode", mode).unwrap();
             connection.execute_batch(&sql).unwrap();
-            // In WAL mode the newest pages are in the log.
+            // In WAL mode the newest pages stay in the log when the connection is closed, so that `check` must read them there.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
             drop(connection);
             let before = files(&path);
@@ -181,7 +181,8 @@ fn a_full_check_passes_sound_databases_and_reports_objects_of_an_application_as_
             let connection = Connection::open(&path).unwrap();
             connection.pragma_update(None, "journal_mode", mode).unwrap();
             connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql}")).unwrap();
-            // A connection that lacks the collation, function or tokenizer writes its name into the schema.
+            // This connection lacks the collation, function or tokenizer of the application, so the name is written into the text of the
+            // schema.
             let own = [("RTRIM", "odd"), ("abs(", "twice("), ("porter", "lemmas")];
             for (from, to) in own.into_iter().filter(|_| needs_application) {
                 connection.execute_batch(&redeclare(from, to)).unwrap();
@@ -237,7 +238,8 @@ fn check_constraints_of_a_file_that_cannot_be_opened_for_writing_are_not_verifie
     let connection = breaking(&path);
     connection.execute_batch("CREATE TABLE t (a CHECK (a > 0)); INSERT INTO t VALUES (0);").unwrap();
     drop(connection);
-    // SQLite opens a file with a newer write version in its header as read-only.
+    // SQLite opens a file with a newer write version in its header as read-only, so the broken CHECK is not found, and is reported as not
+    // verified.
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[18] = 3;
     std::fs::write(&path, bytes).unwrap();

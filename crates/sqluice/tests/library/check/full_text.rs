@@ -246,7 +246,7 @@ fn planted_faults_are_found() {
         let (problems, _) = broken("", sql);
         assert!(problems.iter().any(|problem| problem.contains(said)), "{fault}: {problems:?}");
     }
-    // These faults do not change the result of a search.
+    // This fault does not change the result of a search, so it is a remark.
     let (problems, remarks) = broken("", &format!("UPDATE f_idx SET pgno = pgno - 1 WHERE pgno = {marked}"));
     assert_eq!(problems, Vec::<String>::new());
     assert!(remarks[0].contains("is not marked for a doclist index"), "{remarks:?}");

@@ -340,7 +340,7 @@ impl File {
 /// Returns the result of `integrity_check`, or the error if SQLite can't open the file.
 fn sqlite_says(path: &std::path::Path) -> String {
     let said = integrity(&Connection::open(path).unwrap());
-    // An unknown collation is no fault: an application may define it.
+    // An unknown collation is no fault, because an application may define it. SQLite stops its check there, so the file counts as sound.
     if said.starts_with("no such collation sequence") { "ok".to_owned() } else { said }
 }
 
@@ -416,7 +416,7 @@ fn check_names_each_kind_of_fault_of_an_index() {
         let path = home.path("x.db");
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch(&format!("{schema}; {sql}")).unwrap();
-        // The table is changed while the index is left out of the schema.
+        // The index is left out of the schema while the table is changed, and so does not get the change.
         connection
             .execute_batch(&format!("PRAGMA writable_schema = on; {damage}; PRAGMA writable_schema = reset;"))
             .unwrap();

@@ -337,7 +337,7 @@ fn the_order_of_an_index_with_an_unknown_collation_is_not_verified() {
     drop(connection);
     let checked = check(&path, 2);
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
-    // The entries of the index are compared with the rows all the same.
+    // The entries of the index are compared with the rows all the same, so a changed entry is found.
     let mut content = std::fs::read(&path).unwrap();
     let root = checked.report.trees.iter().find(|tree| tree.name == "i").unwrap().root_page as usize;
     let page = &mut content[(root - 1) * 4096..root * 4096];
@@ -358,7 +358,7 @@ fn no_other_connection_can_write_in_rollback_mode_until_a_check_is_done() {
 
     use sqluice::progress::{Amount, Context, Progress};
 
-    /// Tries to write whenever something has been read.
+    /// Tries to write whenever something has been read, and asserts that the write is refused.
     struct Writes(std::path::PathBuf, AtomicBool);
     impl Progress for Writes {
         fn advance(&self, _: Amount) {

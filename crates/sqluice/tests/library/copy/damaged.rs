@@ -1,4 +1,6 @@
-//! Damaged databases through copy, merge, export and load: each ends with an error, or has every row that SQLite reads, in a sound result.
+//! Damaged databases through copy, merge, export and load. Each verb ends with an error, or its result has as many rows as SQLite reads; a
+//! copy has the same rows. Written databases are sound. Where SQLite itself reports damage, results of export and load are not compared,
+//! because the rows that SQLite reads are then no oracle.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -155,7 +157,7 @@ fn a_damaged_database_is_refused_or_the_result_has_all_rows_that_sqlite_reads() 
         let read = rows(&damaged);
         let is_read = rows_by(&damaged, "ON").is_ok();
         let is_done = |verb: &str, result: Result<(), sqluice::error::Error>| match (result, &read) {
-            // If SQLite finds a page damaged, the rows that it reads are no oracle.
+            // If SQLite finds a page damaged, the rows that it reads are no oracle, and the result is not compared.
             (Ok(()), _) if matches!(verb, "export" | "load") && !is_read => false,
             (Ok(()), Ok(_)) => true,
             (Ok(()), Err(error)) => panic!("{what}: {verb} reads what SQLite does not: {error}"),
@@ -311,7 +313,9 @@ fn an_overflow_chain_that_runs_in_a_circle_or_into_another_chain_is_an_error() {
         .unwrap();
     drop(connection);
     let sound = std::fs::read(path("a.db")).unwrap();
-    // Pages 3 to 11 are the first chain. The fifth leads back to the third, or to the second chain; or the last leads on.
+    // Pages 3 to 11 are the chain of the first row, and the pages from 12 on are that of the second row. In the first case, a page leads
+    // back to an earlier page of its chain. In the second case, a page leads into the other chain. In the third case, the last page leads
+    // on.
     for (page, next) in [(7, 5), (7, 16), (11, 12)] {
         let mut bytes = sound.clone();
         bytes[(page - 1) * 512..][..4].copy_from_slice(&u32::to_be_bytes(next));

@@ -225,7 +225,8 @@ fn check(seed: u64) {
     let threads = rng.usize(1..4);
     let copy = || with(Copy::new(&source, &target), &conditions).write(options(threads));
 
-    // A copy recognises an undeclared reference only if at least half of its values are keys of the other table.
+    // The reference is named, because a copy recognises an undeclared reference only if at least half of its values are keys of the other
+    // table.
     let copy = || copy().references(["visits.place_id=places.id"]);
     let report = copy().sample_children(true).journal_mode(JournalMode::Wal).run().unwrap();
     assert_eq!(rows(&target), rows(&twin), "seed {seed}: {conditions:?}");

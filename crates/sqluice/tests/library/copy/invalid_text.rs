@@ -107,7 +107,7 @@ fn objects_of_an_application_are_left_out_of_a_profile_and_named() {
              INSERT INTO t (name) VALUES ('a'), ('b');",
         )
         .unwrap();
-    // A connection that lacks the collation writes its name into the schema.
+    // This connection lacks the collation, so the name of the collation is written into the text of the schema.
     let redeclare = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'NOCASE', 'german'); PRAGMA writable_schema = RESET;";
     connection.execute_batch(redeclare).unwrap();
     let profiled = Profile::new(path("a.db")).run().unwrap();

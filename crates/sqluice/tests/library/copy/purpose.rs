@@ -96,7 +96,7 @@ fn a_copy_for_each_purpose_has_and_reports_the_settings_of_the_purpose() {
         let (page_bytes, journal_mode, auto_vacuum) = modes;
         assert_eq!(report.page_bytes, page_bytes);
         assert!(!target.with_extension("db-wal").exists());
-        // The header is read before SQLite opens the file and might change it.
+        // The order of the pages is read before SQLite opens the file and might change it.
         if purpose == Purpose::Http {
             assert!(has_interior_pages_first(&target, page_bytes));
         }

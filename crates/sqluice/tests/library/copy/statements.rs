@@ -25,7 +25,7 @@ fn all(connection: &Connection) -> (Vec<String>, Vec<String>) {
     let schema = texts(
         "SELECT type || ' ' || name || ' ' || ifnull(trim(sql, char(10)), '') FROM sqlite_schema ORDER BY 1",
     );
-    // A comment without an end in the schema is closed in the SQL files.
+    // A comment without an end in the schema is closed in the SQL files, so a closing `*/` at the end does not count.
     let without_end = |sql: String| sql.trim_end().trim_end_matches("*/").trim_end().to_owned();
     let schema = schema.into_iter().map(without_end).collect();
     let tables =

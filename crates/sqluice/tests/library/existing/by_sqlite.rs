@@ -1,4 +1,5 @@
-//! Tables that are written as pages, whose partial indexes, constraints and triggers SQLite makes in the same transaction.
+//! Tables that are written as pages, and whose partial indexes, constraints and triggers SQLite makes in the same transaction. They equal
+//! tables that SQLite fills, and a row that breaks a constraint undoes the whole load.
 
 use crate::support::existing::{Old, add, assert_same_content, assert_whole, content, copied, one, schema};
 use crate::support::files::Home;

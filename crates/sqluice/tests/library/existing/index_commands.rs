@@ -106,7 +106,7 @@ fn names_and_statements_of_indexes_are_checked_before_any_work() {
     }
     let error = index(&path, &["CREATE INDEX j ON x (a)"]).unwrap_err();
     assert_eq!(error.hint_text().as_deref(), Some("did you mean t? There are: t"));
-    // Triggers have their own namespace.
+    // A trigger has the name r already. Triggers have a namespace of their own, so an index may have this name, too.
     let report = index(&path, &["CREATE INDEX r ON t (a)", "CREATE INDEX IF NOT EXISTS I ON t (c)"]).unwrap();
     assert_eq!((report.indexes.len(), &report.existing[..]), (1, &["I".to_owned()][..]));
     let nothing = index(&path, &["CREATE INDEX IF NOT EXISTS i ON t (c)"]).unwrap();
@@ -166,7 +166,7 @@ fn a_new_index_computes_only_the_generated_columns_that_the_index_uses() {
     let home = Home::new();
     let path = home.path("x.db");
     let old = Connection::open(&path).unwrap();
-    // The second row has a column that can't be computed.
+    // Column e can be computed in no row, because its expression makes malformed JSON. The indexes do not use e, so they are created.
     let sql = "CREATE TABLE t (a INT, b TEXT, c INT AS (a * 2), d INT AS (c + 1), e AS (json_type(b)));
                INSERT INTO t (a, b) VALUES (1, '{}'), (5, '[]'); PRAGMA writable_schema = on;
                UPDATE sqlite_schema SET sql = replace(sql, 'json_type(b)', 'json_type(b || a || ''{'')');

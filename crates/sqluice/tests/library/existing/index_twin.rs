@@ -110,7 +110,7 @@ proptest! {
         let after = Connection::open(&ours).unwrap();
         prop_assert_eq!(integrity(&after), "ok", "{}", said);
         prop_assert_eq!(schema_rows(&after), schema_rows(&twin), "{}", said);
-        // Closing the last connection copies the log into the file.
+        // The indexes are read from the files below, so the log is copied into each file first.
         for connection in [&after, &twin] {
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         }
@@ -126,7 +126,7 @@ proptest! {
         after.execute_batch("INSERT OR IGNORE INTO t (k, a) VALUES (77, 'later'); DELETE FROM t WHERE b = 'b'").unwrap();
         prop_assert_eq!(integrity(&after), "ok", "{}", said);
         drop(after);
-        // The other modes are not stored in the file.
+        // Of the journal modes, the file stores only WAL, so the other modes are not told apart.
         prop_assert_eq!(journal_mode(&ours) == "wal", wal);
     }
 }

@@ -125,7 +125,7 @@ fn in_rollback_mode_a_load_waits_for_a_reader_only_at_the_commit() {
     drop(reader);
     assert_unchanged(&path, "delete", &before);
 
-    // This reader ends within the busy timeout.
+    // This reader ends within the busy timeout, so the load waits for it and succeeds.
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema").unwrap();
     let waiting = std::thread::spawn(move || {
@@ -177,7 +177,7 @@ fn no_other_process_writes_while_pages_are_written() {
             other.busy_timeout(Duration::ZERO).unwrap();
             let error = other.execute_batch("CREATE TABLE foreign_ (x)").unwrap_err();
             assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy));
-            // These checkpoints copy nothing, and truncate nothing.
+            // While the load writes, the checkpoints copy nothing and truncate nothing. So their results are ignored.
             other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok();
             other.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).ok();
             drop(Connection::open(&path).unwrap());
@@ -213,7 +213,8 @@ fn a_run_that_fails_or_is_cancelled_leaves_the_old_database() {
                 }
                 _ => Ok(()),
             };
-            // A repeated key is found only after all rows have been written.
+            // The last row repeats a key of the unique index. If no other fault comes first, the run fails there, after all rows have been
+            // written.
             let unique = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); CREATE UNIQUE INDEX t_b ON t (b);";
             let mut rows = rows(5000);
             rows[4999][1] = rows[7][1].clone();
@@ -242,7 +243,7 @@ fn a_connection_that_read_during_a_failed_run_writes_no_malformed_pages() {
         let path = home.path("x.db");
         let old = Old { wal, ..Old::default() };
         old.create(&path);
-        // In WAL mode the log is empty, so that SQLite takes the size of the database from the file.
+        // In WAL mode the log is empty, so SQLite takes the size of the database from the file, to which the run adds pages.
         let other = Mutex::new(Connection::open(&path).unwrap());
         let fail = |part| {
             let other = other.lock().unwrap();
@@ -257,7 +258,7 @@ fn a_connection_that_read_during_a_failed_run_writes_no_malformed_pages() {
         let insert = "INSERT INTO \"old 1\" (b) VALUES (zeroblob(9999)); COMMIT";
         let inserted = other.execute_batch(insert);
         if wal {
-            // The error is that of each transaction whose snapshot is not the newest.
+            // SQLite gives this error to each write in a snapshot that is not the newest, so the connection begins a new transaction.
             let error = inserted.unwrap_err();
             assert_eq!(error.sqlite_error().unwrap().extended_code, ffi::SQLITE_BUSY_SNAPSHOT);
             other.execute_batch(&format!("ROLLBACK; BEGIN; {insert}")).unwrap();

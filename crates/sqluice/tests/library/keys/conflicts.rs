@@ -112,7 +112,7 @@ fn keys_are_equal_exactly_if_sqlite_finds_them_equal() {
         (text("1"), Owned::Int(1)),
         (Owned::Null, Owned::Null),
     ];
-    // A second key column has the number of the pair, so that only the two values of a pair can be equal.
+    // The key has another column with the number of the pair, so that only the two values of a pair can be equal.
     let rows = |one: fn(&(Owned, Owned)) -> &Owned| {
         pairs.iter().zip(0..).map(move |(pair, number)| vec![Owned::Int(number), one(pair).clone()])
     };
@@ -189,7 +189,7 @@ proptest! {
         let rows: Vec<Row> = rows
             .iter()
             .map(|&[a, b, c, d]| {
-                // In columns outside of the PRIMARY KEY, 5 stands for NULL.
+                // In column c, 5 stands for NULL, unless c belongs to the PRIMARY KEY.
                 let c = if c == 5 && !sql.contains("PRIMARY KEY (b DESC, c)") { Owned::Null } else { Owned::Int(c) };
                 let b = if b == 4 { Owned::Real(1.0) } else { Owned::Int(b) };
                 vec![Owned::Int(a), b, c, text(["x", "X", "y", "z "][d as usize % 4])]

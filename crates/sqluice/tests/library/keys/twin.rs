@@ -242,7 +242,7 @@ fn change(case: &KeyCase, ours: &Connection, twin: &Connection, rows: &[Vec<Row>
             database.execute_batch(&delete).unwrap();
             insert(database, &table.name, again, &rows[third..]).ok();
         }
-        // A STRICT table refuses values of another type.
+        // A STRICT table refuses values of another type. Then both databases must give the same error.
         let [mine, theirs] = [ours, twin].map(|database| {
             let updated = database.execute(&update, []).map_err(|error| error.to_string());
             database.execute_batch("COMMIT").unwrap();

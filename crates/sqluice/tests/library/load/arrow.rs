@@ -383,7 +383,7 @@ fn parquet_arrow_csv_and_json_files_fill_one_table() {
 fn files_that_declare_different_types_fill_a_column_that_keeps_all_values() {
     for containers in [[Container::Parquet, Container::Parquet], [Container::Parquet, Container::Stream]] {
         let home = Home::new();
-        // The float can't be an integer, and the integer is no float.
+        // The float is not an integer, and the integer has no exact float. So the column can have neither type.
         let columns: [ArrayRef; 2] = [
             Arc::new(Int64Array::from(vec![9_007_199_254_740_993])),
             Arc::new(Float64Array::from(vec![0.5])),
@@ -424,7 +424,7 @@ fn parquet_timestamps_of_96_bits_can_be_before_1677_and_after_2262() {
     let home = Home::new();
     write_int96(&home.path("x.dat"), &[(2_440_588, 1_000), (5_373_484, 86_399_000_000_000), (2_305_448, 0)]);
     let db = load(&home, |load| load).unwrap();
-    // SQLite gives the dates of the Julian days, which begin at noon.
+    // SQLite gives the dates of the Julian days. A Julian day begins at noon, so midnight is half a day earlier than its number.
     let days =
         told(&db, "SELECT date(2440587.5), date(5373483.5), date(2305447.5)").join("").replace('\'', "");
     let days: Vec<&str> = days.split(' ').collect();

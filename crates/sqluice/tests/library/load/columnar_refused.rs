@@ -420,7 +420,7 @@ fn arrow_files_with_unaligned_buffer_counts_are_read() {
             container.write(&home.path("x.dat"), std::slice::from_ref(&rows), 9);
             let expected = told(&load(&home, |load| load).unwrap(), "SELECT * FROM x");
             let bytes = fs::read(home.path("x.dat")).unwrap();
-            // The schema comes first.
+            // The message of the schema comes first. The next message gets its counts of buffers at an unaligned place.
             let schema_at = bytes.windows(4).position(|window| window == [0xff; 4]).unwrap();
             let start = end_of_message(&bytes, schema_at);
             let end = end_of_message(&bytes, start);

@@ -384,7 +384,7 @@ proptest! {
                 expected.push(row);
             }
         }
-        // A bad value does not change the type of its column.
+        // A bad value does not change the type of its column, so only the rows that are kept decide whether the column has floats.
         if expected.iter().any(|row| matches!(row[3], Value::Real(_))) {
             for number in expected.iter_mut().map(|row| &mut row[3]) {
                 if let Value::Integer(int) = *number {

@@ -229,7 +229,7 @@ fn lines_after_the_limit_are_not_read() {
 #[test]
 fn padded_rows_are_counted_for_each_file_and_table() {
     let home = Home::new();
-    // The sample of a.csv has integers only, so that it is loaded twice.
+    // The sample of a.csv has integers only, so that the file is loaded twice. Its padded rows are counted once.
     let a = "a,b,c\n1\n2,3\n4,5,6\n7\nx,8,9\n";
     let files = [("a.csv", a), ("b.csv", "a,b,c\n1,2\n"), ("c.csv", "a,b,c\n1,2,3\n")];
     let pad = |load: Load| load.format(FormatOptions::new().pad(true));

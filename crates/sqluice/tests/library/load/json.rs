@@ -368,13 +368,19 @@ fn json_objects_in_every_layout_are_found_after_a_first_object_of_any_length() {
         let (text, blanks) = ("x".repeat(long), " ".repeat(long));
         let first = format!("{{\"a\":1,\"t\":\"{text}\"}}");
         for json in [
-            // The objects after the first one are indented, on one line, one on each line, and after blanks.
+            // Both objects are on several lines.
             format!("{{\"a\":1,\"t\":\"{text}\",\n  \"b\":2}}\n{{\n  \"a\":3\n}}\n"),
+            // Both objects are on one line.
             format!("{first}{{\"a\":3}}"),
+            // Blanks are between the objects.
             format!("{first}{blanks}{{\"a\":3}}\n"),
+            // Each object is on a line of its own.
             format!("{first}\n{{\"a\":3}}\n"),
+            // Blanks are before and within the first object.
             format!("{blanks}\n{{{blanks}\n\"a\":1}}\n{{\"a\":3}}\n"),
+            // The objects are in an array, after blanks.
             format!("{blanks}[{first},{{\"a\":3}}]"),
+            // The first object has a list over many lines.
             format!("{{\"a\":1,\"l\":[{}1]\n}}\n{{\"a\":3}}", "1,\n".repeat(long / 3)),
         ] {
             for name in ["x.json", "x.data"] {

@@ -140,7 +140,7 @@ fn values(database: &Connection) -> Vec<String> {
 /// Returns the records of a reject file, without its header.
 fn rejected(file: &Path) -> Vec<Vec<Vec<u8>>> {
     let Ok(text) = std::fs::read(file) else { return Vec::new() };
-    // Records are bytes; each becomes the character of that number.
+    // A record may be any bytes, and CsvCore reads text. So each byte becomes the character with its number.
     let text: String = text.into_iter().map(char::from).collect();
     let mut records = CsvCore::new(text.as_bytes());
     assert_eq!(records.next().unwrap(), ["file", "line", "column", "reason", "record"]);
@@ -190,7 +190,8 @@ proptest! {
             let raw: Vec<&[u8]> = bad.iter().map(|fields| &fields[4][..]).collect();
             prop_assert_eq!(raw, twin.bad.iter().map(|bad| &bad.raw[..]).collect::<Vec<_>>());
         } else {
-            // Values that keep their digits are stored as by SQLite; rows with other values are in the reject file.
+            // Without the setting lossy, rows with a value that would lose digits are in the reject file. The other rows are stored as by
+            // SQLite.
             prop_assert!(ours.iter().all(|row| twins.contains(row)), "{:?} {:?}", ours, twins);
         }
 

@@ -92,7 +92,8 @@ fn an_unknown_type_is_refused_before_anything_is_read() {
         ("TEXT); CREATE VIEW v AS SELECT (1", "that declares more or less than a column"),
         ("TEXT PRIMARY PRIMARY", r#"near "PRIMARY": syntax error"#),
     ] {
-        // If the declaration of a column in a STRICT table ends too early, SQLite reports the next column.
+        // If the declaration of a column in a STRICT table ends too early, SQLite gives an error about the next column. So only some
+        // declarations have this message in a STRICT table, too.
         let both = [false, true];
         for strict in both
             .into_iter()

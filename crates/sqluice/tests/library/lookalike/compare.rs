@@ -110,7 +110,7 @@ impl Pair {
                     "typeof({column}) = 'text' AND julianday({column}) IS NOT NULL AND {column} LIKE '____-%'"
                 ),
             ),
-            // The generator chooses the length of addresses.
+            // The generator chooses the length of addresses, so addresses are left out.
             (
                 format!("length({column})"),
                 format!(

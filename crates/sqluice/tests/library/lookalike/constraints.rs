@@ -253,7 +253,7 @@ fn differences(connections: &[Connection; 2], made: &Made) -> Vec<String> {
         same("greatest depth", [one.0, other.0], 0.2);
         same("number of rows below roots", [one.1, other.1], 0.0);
     }
-    // The values of a small table that are in fewer than 20 rows are most of its values, and are not shown.
+    // Most values of a small table are in fewer than 20 rows, and so are not in the profile. The columns of a small table are not compared.
     if number(&connections[0], &format!("SELECT count(*) FROM {table}")) < 1000.0 {
         return found;
     }

@@ -328,7 +328,8 @@ fn full_text_tables_over_other_tables_are_filled_after_them() {
          CREATE VIRTUAL TABLE other USING fts5(title, content='note');"
     );
     let given = |generate: Generate| generate.rows(200);
-    // SQLite reads no text of full-text tables from virtual tables.
+    // The table `lost` names no table. The table `again` names a virtual table, from which SQLite reads no text. The table `other` names a
+    // table without its column.
     assert_eq!(
         notes(&home, &sql, given),
         "full-text table lost gets no rows: no such table: main.nothing\n\

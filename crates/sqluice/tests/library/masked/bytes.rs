@@ -57,7 +57,8 @@ impl Canaries {
         if self.utf16 { 2 * WINDOW } else { WINDOW }
     }
 
-    /// Adds pieces of a value, one from every 96th byte on and the last one, because a page may end within the value.
+    /// Adds the byte sequences of a value that are searched for: one from every 96th byte on, and the last one, because a page may end
+    /// within the value.
     fn add(&mut self, bytes: &[u8]) {
         let last = bytes.len() - self.window().min(bytes.len());
         for at in (0..=last).step_by(96).chain([last]) {
@@ -161,7 +162,7 @@ fn fill(rng: &mut Rng, connection: &Connection, canaries: &mut Canaries, table: 
         let long = if rng.u8(0..12) == 0 { rng.usize(500..9000) } else { 20 };
         let (s, b) = (canaries.text(rng, long), canaries.blob(rng, long / 2));
         let (i, r) = (canaries.int(rng), canaries.real(rng));
-        // A value without a mask holds a canary for some time.
+        // Column keep has no mask. It has a canary only until the UPDATE below, so the canary must be gone, too.
         let keep = canaries.text(rng, 30);
         let values = (Value::Text(s), Value::Blob(b), i, r, keep, row);
         connection.execute(&insert, values).unwrap();

@@ -1,4 +1,5 @@
-//! Full-text tables of a masked copy are made from the new rows, and find only their words.
+//! Full-text tables of a masked copy find the words of the new rows, and no masked word. A full-text table without its text is refused
+//! unless it is left out.
 
 use super::{Lab, count, texts};
 

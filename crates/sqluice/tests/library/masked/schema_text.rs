@@ -175,7 +175,7 @@ fn schema_literals_are_absent_from_a_masked_copy_or_reported_with_their_place() 
                         assert!(is_named && !is_comment && !(strips && *is_strippable), "{about}");
                         named += 1;
                     }
-                    // SQLite itself drops comments behind CREATE.
+                    // SQLite itself drops comments behind CREATE, so the source does not have this canary either.
                     false if *is_comment && !stored.contains(canary.as_str()) => {}
                     false if *is_comment => {
                         assert!(mask.comments.contains(object), "{about}");

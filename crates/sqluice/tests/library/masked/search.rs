@@ -99,7 +99,7 @@ fn several_hundred_names_in_consecutive_rows_are_found_among_other_values() {
     let lab = with(&names("i BETWEEN 20000 AND 20511"));
     let found = plan(&lab, masking(MASK)).warnings;
     assert!(found.len() == 1 && found[0].what == "a person's name" && found[0].count > 200, "{found:?}");
-    // A name here and there may be the name of a thing.
+    // A few names among other texts may be names of things, and are no finding.
     assert_found(&names("i % 100 = 0"), &[]);
 }
 
@@ -164,7 +164,7 @@ fn values_of_masked_columns_are_found_in_other_columns_as_whole_values() {
         ),
         &["orders.ship holds people.name (3)"],
     );
-    // Shorter texts, and parts of texts, are equal by chance.
+    // A short text, a part of a text and a text in another case may be equal by chance, and are no finding.
     assert_found(
         &format!("{orders} INSERT INTO orders (ship) VALUES ('Mo'), ('to Xerxes'), ('xerxes');"),
         &[],

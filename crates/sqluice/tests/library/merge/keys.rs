@@ -110,7 +110,7 @@ fn a_merge_does_not_change_rowids_that_a_view_trigger_or_index_names() {
     let script = format!("CREATE TABLE t (a, CHECK (rowid < 5)); {rows}");
     let made = Made::by(&[&script, &script]);
     assert!(made.refused(&made.merge()).contains("a CHECK of table t names"));
-    // In this table, rowid is the name of a column.
+    // In this table, oid is a column and not the rowid, so a view may name it.
     let script = format!("CREATE TABLE t (oid); CREATE VIEW v AS SELECT oid FROM t; {rows}");
     let made = Made::by(&[&script, &script]);
     made.run(&made.merge()).unwrap();

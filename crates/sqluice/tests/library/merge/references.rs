@@ -391,7 +391,8 @@ proptest! {
         let mut orphans = 0;
         for source in &sources {
             for (row, (value, parent)) in shape.references(source) {
-                // A column of which less than half of the values are keys is no candidate.
+                // A reference that is neither declared nor given is recognised only if at least half of its values are keys. So once keys
+                // are renumbered, it may not have followed them, and is skipped.
                 let column = match row.split(' ').next() {
                     Some("place") => 0,
                     Some("visit") => 1,
@@ -405,7 +406,7 @@ proptest! {
                 let Some((new_value, new_parent)) = merged.get(&row) else { continue };
                 match (&parent, new_parent) {
                     (Some(parent), Some(new)) if parent == new => {}
-                    // Rows with the same key become one row.
+                    // Rows with the same key become one row, so an unchanged reference may lead to the row of another source.
                     (Some(_), Some(_)) if !followed && *new_value == value => {}
                     (Some(parent), None) => {
                         prop_assert!(!tags.contains(parent), "{} lost {}", row, parent);

@@ -275,7 +275,7 @@ fn large_and_small_batches_of_entities_make_the_same_store() {
         city: json!(number * turn % 50),
         more: json!({"a": [turn, number % 3], "odd name": "x".repeat((number % 40) as usize)}),
     };
-    // The entities of the batches are all new; some new and some changed; all unchanged; few changed.
+    // The first batch has new entities. The second has new and changed ones. The third changes nothing. The fourth changes a third of them.
     let batches: Vec<Vec<Thing>> = [(0..5000, 1), (3000..9000, 2), (3000..9000, 2), (0..9000, 2)]
         .into_iter()
         .map(|(numbers, turn)| numbers.map(|number| thing(number, turn)).collect())

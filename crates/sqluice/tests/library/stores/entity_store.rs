@@ -140,7 +140,7 @@ fn the_last_of_several_entities_with_the_same_key_in_a_batch_is_stored() {
     let twice = [with_email(1, "a"), with_email(2, "b"), with_email(1, "c")];
     assert_eq!(people.write_many(&twice).unwrap().new, 2);
     assert_eq!(people.read(1).unwrap(), Some(with_email(1, "c")));
-    // The two entities are in different chunks.
+    // Each key comes in many chunks of the batch, and the last entity with a key is stored.
     let many: Vec<Person> = (0..10_000).map(|at| Person { age: at as u32, ..person(at % 100) }).collect();
     people.write_many(&many).unwrap();
     assert_eq!(people.count(&field("age").at_least(9900)).unwrap(), 100);

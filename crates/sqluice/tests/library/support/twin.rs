@@ -58,7 +58,7 @@ pub(crate) fn insert(
     let mut records = CsvCore::new(input);
     let header: Vec<String> = records.next().unwrap().to_vec();
     let mut twin = open(path);
-    // The twin has just this table, so its foreign keys have no parents.
+    // The twin has just this table, so its foreign keys would have no parents.
     twin.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
     let transaction = twin.transaction().unwrap();
     transaction.execute_batch(&declaration(table, &header, schema)).unwrap();

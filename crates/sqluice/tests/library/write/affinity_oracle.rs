@@ -129,7 +129,7 @@ fn part<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> V
     scratch.extend_from_slice(b"9");
     let (start, end) = (front.len(), front.len() + text.len());
     let number = part_to_number(scratch, start, end, affinity).0;
-    // The result is the same with and without the knowledge that the text has a point.
+    // The functions for texts that are known to have a point, or to have none, give the same result where they apply.
     if affinity.is_numeric() {
         let (decimal, whole) = (decimal(scratch, start, end, affinity), whole(scratch, start, end));
         for known in [decimal, whole.map(Value::Int)].into_iter().flatten() {

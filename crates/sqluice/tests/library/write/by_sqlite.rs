@@ -113,7 +113,8 @@ fn case() -> impl Strategy<Value = Case> {
                 "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE t (a INT{unique}, b TEXT{columns}); {}",
                 objects.join("; ")
             );
-            // Foreign keys apply only to the rows that are kept.
+            // The twin checks foreign keys at its end, and so only for the rows that it keeps. In a case with foreign keys, it keeps all
+            // rows: a conflict ends the load.
             let checked = sql.contains("FOREIGN");
             Case { sql, rows, on_conflict: if checked { OnConflict::Abort } else { on_conflict } }
         })
@@ -224,13 +225,14 @@ fn a_row_whose_check_or_generated_value_depends_on_the_present_time_is_refused()
     ];
     for (sql, said) in cases {
         let error = refused("a\n2024-01-31\n NOW \n2024-02-29\nnow\n", sql);
-        // SQLite does not read ' NOW ' as the present time.
+        // SQLite does not read ' NOW ' as the present time, so without trim() the first refused row is that of line 5.
         let (line, value) = if sql.contains("trim") { (3, " NOW ") } else { (5, "now") };
         let wanted = format!("SQLite can't store the row: non-deterministic use of {said}, a = '{value}'");
         assert_eq!(error.message(), wanted, "{sql}");
         assert_eq!(error.place().and_then(|place| place.line), Some(line), "{sql}");
     }
-    // A call whose arguments are literals has no single row to report.
+    // A call whose arguments are literals is refused at the first row for which SQLite evaluates it. For smaller values of a, SQLite skips
+    // the call.
     let sql = "CREATE TABLE t (a INT CHECK (a < 5 OR date('now') > 'x'))";
     let error = refused("a\n1\n4\n7\n", sql);
     assert!(error.message().contains("non-deterministic use of date() in a CHECK constraint"), "{error}");

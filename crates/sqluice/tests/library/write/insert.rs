@@ -271,7 +271,8 @@ proptest! {
                 let told = error.message();
                 let refused = told.strip_prefix("row ").and_then(|told| told.split(',').next()?.parse::<usize>().ok());
                 match (refused, error.record()) {
-                    // If the source refuses a row, SQLite gets no row of its batch, and reports no earlier error of that batch.
+                    // If the source refuses a row, SQLite gets no row of its batch, and reports no earlier error of that batch. So the
+                    // error may be about a later row of the same batch.
                     (Some(row), None) if row > number => {
                         prop_assert_eq!(row / case.chunk(), number / case.chunk(), "{}", told);
                     }

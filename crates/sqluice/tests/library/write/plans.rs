@@ -33,7 +33,7 @@ fn write_paths(sql: &str, write: WriteOptions) -> String {
 
 #[test]
 fn each_table_and_index_takes_the_fastest_write_path_that_can_make_it() {
-    // More columns than a virtual table for expressions may have.
+    // A table with these columns has more columns than a virtual table for expressions may have.
     let wide: String = (0..1998).map(|column| format!(", c{column}")).collect();
     for (sql, expected) in [
         ("CREATE TABLE t (a)", "pages"),

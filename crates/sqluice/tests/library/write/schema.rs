@@ -23,7 +23,7 @@ fn is_rowid(sql: &str) -> Option<(bool, bool)> {
     database.execute_batch("INSERT INTO t (a, b) VALUES (17, 18)").unwrap();
     let read = database.query_row("SELECT rowid = 17 FROM t", [], |row| row.get(0));
     let takes_null = database.execute_batch("INSERT INTO t (a, b) VALUES (NULL, 1)").is_ok();
-    // A WITHOUT ROWID table has no column rowid.
+    // A WITHOUT ROWID table has no column rowid. The query then fails, and a is not the rowid.
     Some((read.unwrap_or(false), takes_null))
 }
 

@@ -392,7 +392,7 @@ fn an_existing_table_with_indexes_gets_pages_when_the_iterator_has_many_rows() {
     let more = write.if_exists(IfExists::Append);
     let path_of = |report: sqluice::report::Report| report.tables[0].write_path;
     assert_eq!(path_of(more.run(pairs(10..30_000)).unwrap()), WritePath::Pages);
-    // The number of rows that pass a filter is unknown.
+    // The number of rows that pass a filter is unknown, so SQLite inserts them, unless `about` gives a number.
     let some = pairs(30_000..60_000).filter(|pair| pair.id > 0);
     assert_eq!(path_of(more.run(some).unwrap()), WritePath::Insert);
     let some = pairs(60_000..90_000).filter(|pair| pair.id > 0);

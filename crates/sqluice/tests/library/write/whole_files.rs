@@ -216,7 +216,7 @@ fn values(database: &Connection, table: &RandomTable) -> Vec<String> {
     let mut values = Vec::new();
     while let Some(row) = rows.next().unwrap() {
         values.push(row.get::<_, i64>(0).unwrap().to_string());
-        // A literal ends at a NUL, and the bytes of the records are compared elsewhere.
+        // The literal of a text ends at a NUL. Bytes after a NUL are compared elsewhere, with the bytes of the records.
         values.extend((1..=table.columns() * 2).map(|i| row.get::<_, String>(i).unwrap()));
     }
     values

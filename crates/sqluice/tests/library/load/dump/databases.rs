@@ -78,7 +78,7 @@ fn same_as_sqlite(dump: &Path, threads: usize) -> bool {
     let shell = dump.with_extension("shell.db");
     let is_run = by_shell(dump, &shell);
     if is_run {
-        // Only some builds make `sqlite_stat4` with other statistics.
+        // Only some builds of SQLite make `sqlite_stat4` with other statistics, so empty tables of SQLite do not count.
         let mut contents = [shell, loaded.clone()].map(|db| sorted(&db));
         contents.iter_mut().for_each(Content::without_empty_tables_of_sqlite);
         let difference = contents[0].difference(&contents[1]);
@@ -116,7 +116,7 @@ proptest! {
             sqluice::export::Export::new(&source, &dump).threads(1).run().unwrap();
             same_as_sqlite(&dump, rng.usize(1..4));
         }
-        // SQLite accepts statements only in UTF-8, and refuses rows of the shell's dump that break a CHECK. So such rows are deleted.
+        // The shell writes text that is not UTF-8 and rows that break a CHECK into its dump. SQLite refuses both, so the rows are deleted.
         #[cfg(feature = "export")]
         open(&source)
             .execute_batch("DELETE FROM half_hidden WHERE a = CAST(x'61ff0d0a00' AS TEXT); DELETE FROM checked WHERE a < 0")

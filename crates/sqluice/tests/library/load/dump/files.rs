@@ -28,7 +28,7 @@ fn cut<'t>(rng: &mut Rng, text: &'t str) -> Vec<&'t str> {
     let mut parts = Vec::new();
     let mut start = 0;
     for (end, _) in text.match_indices('\n') {
-        // A file without statements is refused as an empty file is.
+        // A file without statements is refused as an empty file is, so each part gets more than white space.
         if rng.u8(0..6) == 0 && !text[start..end].trim().is_empty() {
             parts.push(&text[start..end]);
             start = end + 1;

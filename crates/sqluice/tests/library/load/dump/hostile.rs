@@ -1,4 +1,5 @@
-//! Dumps that are cut off, damaged, or made to do harm: the load fails with the place, and leaves nothing behind.
+//! Dumps that are cut off, damaged, or made to do harm. The load fails with the line and leaves nothing behind, or it keeps the bytes as
+//! SQLite does.
 
 use std::fs;
 use std::path::PathBuf;
@@ -163,11 +164,11 @@ fn a_nul_is_kept_in_text_literals_and_comments_and_refused_anywhere_else() {
         } else {
             let (message, line) = home.refused(&bytes);
             let expected = text[..at].matches('\n').count() as u64 + 1;
-            // Text after a statement on the same line may belong to the next statement.
+            // Text after a statement on the same line may belong to the next statement, so the error may name the next line.
             assert!(line.is_some_and(|line| line == expected || line == expected + 1), "at {at}: {message}");
         }
     }
-    // SQLite would run this statement only up to the NUL, with another effect.
+    // SQLite would run this statement only up to the NUL, and so delete all rows.
     let (message, line) =
         home.refused(b"CREATE TABLE t (a);\nINSERT INTO t VALUES (1);\nDELETE FROM t\0 WHERE a = 2;\n");
     assert!(message.contains("NUL"), "{message}");

@@ -51,7 +51,7 @@ fn drop_others(connection: &Connection, kept: &[String]) {
     for view in views {
         connection.execute_batch(&format!("DROP VIEW {}", quoted(&view))).unwrap();
     }
-    // Shadow tables go with their virtual table.
+    // A virtual table that is dropped takes its shadow tables along, so a listed table may not exist any more.
     for table in tables(connection).iter().filter(|table| !kept.contains(table)) {
         connection.execute_batch(&format!("DROP TABLE IF EXISTS {}", quoted(table))).unwrap();
     }
@@ -59,10 +59,11 @@ fn drop_others(connection: &Connection, kept: &[String]) {
         let delete = format!(
             "DELETE FROM {table} WHERE {column} COLLATE NOCASE NOT IN (SELECT name FROM sqlite_schema WHERE type = 'table')"
         );
-        // Not every database has the table.
+        // Not every database has the table, so an error is ignored.
         let _ = connection.execute_batch(&delete);
     }
-    // sqlite_sequence exists, and its rows have a meaning, only if a table has AUTOINCREMENT.
+    // Rows of sqlite_sequence have a meaning only if a table has AUTOINCREMENT, so others are deleted. The table may not exist, so an error
+    // is ignored.
     let _ = connection.execute_batch(
         "DELETE FROM sqlite_sequence WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%')",
     );
@@ -93,7 +94,7 @@ fn compare(rng: &mut Rng, dump: &Path, text: &str) -> Result<bool, TestCaseError
     if connection.execute_batch(text).is_err() || !connection.is_autocommit() {
         return Ok(false);
     }
-    // The connection does not know virtual tables that were written into `sqlite_schema`.
+    // This connection does not know virtual tables that the dump has written into `sqlite_schema`, so the database is opened again.
     drop(connection);
     let connection = open(&expected);
     let all = tables(&connection);
@@ -241,7 +242,7 @@ fn a_dump_statement_that_needs_a_table_that_is_not_selected_is_refused_with_its_
             fs::remove_file(home.folder.path().join("x.db")).unwrap();
         }
     }
-    // The statement changes a table that is not loaded, and reads one that is.
+    // The statement changes a table that is not loaded, and only reads one that is. So it is no reason to refuse the load.
     home.load(&with("INSERT INTO log SELECT name FROM customers"), &["customers"]).unwrap();
 }
 

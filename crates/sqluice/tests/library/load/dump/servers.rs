@@ -150,7 +150,7 @@ fn rows_that_need_a_default_without_a_sqlite_counterpart_are_refused_by_line_and
         assert_eq!(error.column(), column, "{error}");
         assert!(!folder.path().join("made.db").exists());
     }
-    // As the hint says: without the DEFAULT the dump is loaded.
+    // Without the DEFAULTs, as the hint advises, the dump is loaded.
     let plain = table.replace(" DEFAULT gen_random_uuid()", "").replace(" DEFAULT version()", "");
     let rows = "INSERT INTO t (id, x) VALUES ('a', 'b');\n";
     load_text(folder.path(), &format!("{plain}{rows}")).unwrap_or_else(|error| panic!("{error}"));

@@ -312,7 +312,8 @@ fn script(rng: &mut Rng, db: &Path) -> Script {
             statement.push('\n');
         }
         let delimiter = pick(rng, &[";\n", ";", " ;\r\n", ";\n\n-- comment; it's\n", "; /* ' */ ", "\n;;\n"]);
-        // The text of a statement that SQLite stores may include everything up to the semicolon.
+        // The text of a statement that SQLite stores may include everything up to the semicolon, so SQLite gets the same delimiter as the
+        // dump.
         let run = connection.execute_batch(&format!("{statement}{delimiter}"));
         let start = script.text.len();
         if run.is_err() && !(refuses && rng.u8(0..6) == 0 && start > 0) {
@@ -328,7 +329,8 @@ fn script(rng: &mut Rng, db: &Path) -> Script {
     }
     drop(connection);
     if script.refused.is_none() {
-        // The statements that failed above may have changed what `last_insert_rowid` returns.
+        // The statements that failed above may have changed the value of `last_insert_rowid`. So the database is made again from the
+        // script, which lacks them.
         fs::remove_file(db).unwrap();
         open(db).execute_batch(&script.text).unwrap();
     }
