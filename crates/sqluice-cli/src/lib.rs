@@ -130,7 +130,7 @@ fn print_mistake(given: &[OsString], Mistake { message, line }: Mistake) -> Exit
 }
 
 fn print_refused(given: &[OsString], error: &clap::Error) -> Exit {
-    // A closed pipe is ignored.
+    // If the pipe is closed, nobody reads the error, so a failure to print it is ignored.
     let _ = match wants_json(given) && error.use_stderr() {
         true => printer::print_json(&failure::Failure::of_arguments(error)),
         false => error.print().map_err(Into::into),
@@ -150,7 +150,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         return exit;
     }
     if given.len() < 2 {
-        // A closed standard error is ignored.
+        // If standard error is closed, nobody reads the text, so a failure to write it is ignored.
         let _ = io::stderr().write_all(args::WELCOME.as_bytes());
         return Exit(2);
     }

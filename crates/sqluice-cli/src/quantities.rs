@@ -40,7 +40,7 @@ pub(crate) fn elapsed(seconds: f64) -> String {
 
 /// Formats a rate of rows: `94.1 M rows/s`.
 pub(crate) fn rate(rows: u64, seconds: f64) -> String {
-    // The elapsed time of a coarse clock may be 0.
+    // The elapsed time of a coarse clock may be 0, by which the rows can't be divided.
     let rate = rows as f64 / seconds.max(1e-6);
     match rate {
         999_950.0.. => format!("{:.1} M rows/s", rate / 1e6),

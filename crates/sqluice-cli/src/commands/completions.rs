@@ -44,7 +44,7 @@ pub(crate) fn answer(given: &[OsString]) -> Option<Exit> {
         Ok(false) => None,
         Ok(true) => Some(Exit::SUCCESS),
         Err(error) => {
-            // A closed pipe is ignored.
+            // If the pipe is closed, nobody reads the error, so a failure to print it is ignored.
             let _ = error.print();
             Some(Exit::FAILURE)
         }

@@ -33,7 +33,7 @@ const OF_OTHERS: &[(&[&str], Instead)] = &[
     (&["tables"], Flag("table")),
     (&["alter", "add-missing-columns"], Flag("add-columns")),
     (&["truncate", "drop-table"], Flag("replace-table")),
-    // In other tools, `--replace` replaces rows with the same key, not the table.
+    // In other tools, `--replace` replaces rows with the same key, not the table. So these words mean a flag about keys here.
     (&["replace", "or-replace", "insert-or-replace"], Instead::Words(&["--on-conflict", "replace"])),
     (&["ignore", "or-ignore", "insert-or-ignore"], Instead::Words(&["--on-conflict", "ignore"])),
     (&["memory-limit", "mem", "max-memory"], Flag("memory")),
@@ -95,7 +95,7 @@ pub(super) fn corrected(words: &Words, unknown: &str, similar: Option<&str>) -> 
         Some(Instead::Words(words)) => with(words.iter().map(OsString::from).collect(), 1),
         Some(Nothing) => with(Vec::new(), 1),
         Some(NothingOfTwo) => with(Vec::new(), both),
-        // A misspelled flag of this command, such as `--Table` or `--skip_lines`.
+        // The word is a misspelled flag of this command, such as `--Table` or `--skip_lines`.
         None => renamed(
             similar.map(|similar| similar.trim_start_matches('-')).filter(|similar| *similar != "help")?,
         ),

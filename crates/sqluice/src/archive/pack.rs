@@ -161,7 +161,7 @@ impl Pack {
             Some(existing) => self.add_to(declared, (&target, &existing), &list)?,
         };
         // A row takes its name twice, as the index has the name, too, and about 40 bytes for cells and pointers. Compressed sizes are not
-        // known.
+        // known, so there is an estimate only without compression.
         let bytes = list.bytes() + 2 * list.name_bytes() + 40 * list.entries.len() as u64;
         plan.estimated_bytes = (self.compression == Compression::None).then_some(bytes);
         let rows = list.entries.len() as u64;

@@ -315,7 +315,8 @@ fn about<'r>([mode, mtime, sz]: [ValueRef<'r>; 3], no_data: bool) -> std::result
         (0o100_000, _) => Kind::File,
         (0o040_000, _) => Kind::Folder,
         (0o120_000, _) => Kind::Link,
-        // A row without a type may lack a size, too.
+        // A row whose mode has no type is a link if its size is -1, a folder if it has no data, and a file otherwise. A folder may lack a
+        // size, too.
         (0, Some(-1)) => Kind::Link,
         (0, None | Some(0)) if no_data => Kind::Folder,
         (0, _) => Kind::File,
@@ -388,7 +389,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(absolute, flags)?;
     connection.busy_timeout(Duration::from_secs(5))?;
-    // The creator of the database is not trusted.
+    // The creator of the database is not trusted, so its schema may use only harmless functions and virtual tables, and cells are checked.
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
     Ok(connection)
 }

@@ -366,7 +366,7 @@ impl UnpackRun<'_> {
         kind: Kind,
         done: Result<(), Failed>,
     ) -> Result<Result<(), Failed>> {
-        // In a tree, file names differ from the names of rows.
+        // In a tree, file names are not the names of rows, so no row can be named as the one that made the object.
         if self.unpack.tree || !matches!(done, Err(Failed::InTheWay(_) | Failed::Exists)) {
             return Ok(done);
         }

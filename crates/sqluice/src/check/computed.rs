@@ -108,7 +108,7 @@ impl ComputedEntries for Rows {
                     .map(|value| match (value, *encoding) {
                         (Value::Text(text), Some(encoding)) => {
                             let text = String::from_utf8_lossy(text);
-                            // SQLite writes this character for text that it can't convert.
+                            // SQLite writes this character for text that it can't convert, so the text may have been malformed.
                             *is_malformed |= text.contains(char::REPLACEMENT_CHARACTER);
                             encoding.encode(&text)
                         }

@@ -22,7 +22,8 @@ pub(super) fn open(path: &Path, keeps: Keeps, cancel: &Cancel) -> rusqlite::Resu
         Keeps::Checks => OpenFlags::SQLITE_OPEN_READ_WRITE,
     };
     let mut connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    // By default, SQLite runs a checkpoint and removes the WAL when the last connection that may write is closed.
+    // By default, SQLite runs a checkpoint and removes the WAL when the last connection that may write is closed. A check must change no
+    // file.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;

@@ -30,7 +30,7 @@ pub(super) fn hold(
     keeps: Keeps,
     cancel: &Cancel,
 ) -> Result<std::result::Result<Held, String>> {
-    // The WAL is beside the file itself, not beside a symbolic link to the file.
+    // The WAL is beside the file itself, not beside a symbolic link to the file, so links are resolved first.
     let path = canonical(target).map_err(|e| Error::read(target, e))?;
     let connection = match begin_with(&path, keeps, cancel) {
         Ok(connection) => connection,
@@ -165,7 +165,7 @@ fn why_unanswered(connection: &Connection, table: &str) -> Option<String> {
     let name = quoted(table);
     let read =
         |sql: String| -> rusqlite::Result<()> { connection.prepare(&sql)?.query([])?.next().map(drop) };
-    // Some modules load a tokenizer only when they need it.
+    // Some modules load a tokenizer only when they need it, so a search is tried, too.
     let tried = [format!("SELECT * FROM {name}"), format!("SELECT * FROM {name} WHERE {name} MATCH 'a'")];
     tried.into_iter().find_map(|sql| read(sql).err()).map(message)
 }

@@ -239,7 +239,7 @@ fn add_mathematics(connection: &Connection) -> rusqlite::Result<()> {
     if connection.prepare("SELECT sqrt(4)").is_ok() {
         return Ok(());
     }
-    // SQLite turns a NaN into NULL.
+    // SQLite turns a NaN that a function returns into NULL, so a NaN needs no case of its own.
     for (name, of) in OF_NUMBER {
         connection.create_scalar_function(name, 1, PURE, move |context| Ok(number(context, 0).map(of)))?;
     }

@@ -152,7 +152,7 @@ impl Filling<'_, '_> {
         }
         let left_out = match merge.write.on_conflict {
             OnConflict::Abort => 0,
-            // An inserted row may replace several rows.
+            // An inserted row may replace several rows, so the remaining rows are counted.
             OnConflict::Ignore | OnConflict::Replace => {
                 let count = format!("SELECT count(*) FROM {}", quoted(&table.name));
                 let kept: i64 = connection.query_row(&count, [], |row| row.get(0)).map_err(cannot)?;
@@ -217,7 +217,7 @@ pub(super) fn not_inserted(error: rusqlite::Error, rows: &str) -> Error {
     let code = error.sqlite_error().map_or(0, |error| error.extended_code);
     let error = failed(error, &format!("insert {rows}"));
     match code {
-        // Virtual tables return only the primary result code.
+        // Virtual tables return only the primary result code, so it counts as a repeated key, too.
         ffi::SQLITE_CONSTRAINT
         | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
         | ffi::SQLITE_CONSTRAINT_ROWID

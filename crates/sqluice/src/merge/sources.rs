@@ -178,7 +178,7 @@ impl Shared {
 /// If objects of different kinds have the same name.
 pub(super) fn shared(sources: &[Source]) -> Result<Vec<Shared>> {
     let mut all: Vec<Shared> = Vec::new();
-    // Tables, indexes and views share a namespace.
+    // Tables, indexes and views share a namespace, and triggers have another.
     let mut places: HashMap<(bool, String), usize> = HashMap::new();
     for (number, source) in sources.iter().enumerate() {
         for (place, object) in source.objects.iter().enumerate() {

@@ -321,7 +321,7 @@ fn is_network_address(text: &str) -> bool {
         parts.len() == 6
             && parts.iter().all(|part| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
     };
-    // Four small numbers are more often a version than an address.
+    // Four small numbers are more often a version than an address, so the first number must be above 9.
     let is_v4 = || text.parse::<Ipv4Addr>().is_ok_and(|address| address.octets()[0] > 9);
     is_v4() || (text.len() > 6 && text.parse::<Ipv6Addr>().is_ok()) || is_mac()
 }

@@ -104,7 +104,8 @@ fn ends(sorted: &[f64], form: Form) -> (f64, f64) {
     };
     let first = end(all.0, &sorted[OUTER..near], &sorted[near..far]);
     let last = end(all.1, &sorted[count - near..count - OUTER], &sorted[count - far..count - near]);
-    // A slope may lead beyond a limit that all values respect, such as 0 or the end of a year in a CHECK.
+    // A slope may lead beyond a limit that all values respect, such as 0 or the end of a year in a CHECK. So the ends stay within such
+    // limits.
     let (first, last) = match form {
         // Quantiles of lengths stay between the shortest and the longest length. A length reveals no value, and a shorter length, such as
         // 0, may not occur.

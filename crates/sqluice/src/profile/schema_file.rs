@@ -356,7 +356,8 @@ impl<'s> SchemaFile<'s> {
         let named: Vec<String> = tokens(check).iter().filter_map(|token| token.name(check)).collect();
         let columns = |column: &&Column| named.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
         if table.columns.iter().filter(columns).count() > 1 {
-            // The generator exchanges values between rows until they keep the CHECK.
+            // For a CHECK over several columns, the generator exchanges values between rows until they keep the CHECK. So no expression is
+            // dropped.
             return false;
         }
         let Some((_, expressions)) = self.tables.get_mut(&table.name) else { return false };

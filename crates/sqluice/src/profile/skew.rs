@@ -22,7 +22,7 @@ pub(super) fn exponent(counts: &Counts) -> Option<f64> {
         let other = (rows - values).max(0.0);
         ranks.iter().map(|rank| 1.0 + other * rank.powf(-exponent) / total).sum::<f64>()
     };
-    // The numbers of rows of evenly drawn values differ by chance, too.
+    // The numbers of rows of evenly drawn values differ by chance, too, so only a larger difference is skew.
     let even = of(1e-9);
     let chance = 4.0 * (rows / values).sqrt() * top.len() as f64;
     if sorted.len() < 3 || found < even + chance {

@@ -117,7 +117,7 @@ impl Names {
                         .query_map([&other.name], |row| row.get(0))?
                         .collect::<rusqlite::Result<Vec<String>>>()
                 });
-            // A view that does not work has no columns.
+            // A view that does not work has no columns, and so adds no names.
             columns.unwrap_or_default().iter().for_each(|name| add(name));
         }
         ["rowid", "oid", "_rowid_", "new", "old", "excluded", "main", "temp"].into_iter().for_each(add);

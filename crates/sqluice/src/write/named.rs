@@ -86,7 +86,7 @@ pub struct PreparedWrite {
 /// # Errors
 /// If the file is not a database that can be read and written.
 pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Option<Table>> {
-    // An object in a store is always a new database.
+    // An object in a store is always a new database, so it has no table yet.
     if is_url(target) {
         return Ok(None);
     }

@@ -282,7 +282,7 @@ impl Builder<'_> {
             (_, "sqlite_stat1") => {
                 self.statement("ANALYZE sqlite_schema;");
                 if !self.made.contains("sqlite_stat4") {
-                    // ANALYZE also creates this table in some builds of SQLite.
+                    // ANALYZE also creates this table in some builds of SQLite. The dumped database does not have it, so it is dropped.
                     self.statement("DROP TABLE IF EXISTS sqlite_stat4;");
                 }
             }

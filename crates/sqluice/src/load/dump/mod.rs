@@ -122,7 +122,8 @@ impl PreparedDump {
             input.keep(&folder, context.progress)?;
             let head = input.sample(HEAD_BYTES)?.text;
             refuse_other_database(&head, input)?;
-            // A file that has only plain INSERTs fits the SQL of any database.
+            // A file that has only plain INSERTs fits the SQL of any database. It is recognised as a dump of SQLite, which contradicts no
+            // other file.
             match (dialect, recognise::dialect(&head)) {
                 (Dialect::Sqlite, of_head) => dialect = of_head,
                 (known, of_head) if of_head != Dialect::Sqlite && of_head != known => {
@@ -471,7 +472,7 @@ impl PreparedDump {
             (Some(Duplicate { table, rows: DuplicateRows::Rowids(first, second), .. }), _) => {
                 self.later_record(&table, [first, second]).map(|row| (table, row))
             }
-            // The error counts records from 1.
+            // The error counts records from 1, and the search for the place counts them from 0.
             (None, Some((table, record))) if error.place().is_none() => Some((table.to_owned(), record - 1)),
             _ => None,
         };

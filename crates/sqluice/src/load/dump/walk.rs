@@ -433,10 +433,10 @@ impl<'d> Walk<'d> {
                 self.virtual_tables.push(sql.to_owned());
                 true
             }
-            // Names of SQLite's own tables are only allowed with `writable_schema`, in SQLite.
+            // SQLite allows the names of its own tables only with `writable_schema`, so SQLite runs the statement.
             Some("TABLE") if made.as_ref().is_some_and(|name| selection::is_internal(name)) => true,
             Some("TABLE") => {
-                // The rows of CREATE TABLE ... AS come from a query.
+                // The rows of CREATE TABLE ... AS come from a query, so SQLite runs the statement, after all rows that the query may read.
                 let is_query = token::tokens(sql)
                     .iter()
                     .take_while(|token| !token.is_symbol(sql, "("))
@@ -765,7 +765,7 @@ impl<'d> Walk<'d> {
         else {
             return Ok(None);
         };
-        // With ON CONFLICT, SQLite may skip or replace rows without an error.
+        // With ON CONFLICT, SQLite may skip or replace rows without an error, so SQLite must insert the rows.
         if token::tokens(sql).iter().any(|token| token.is_word(sql, "CONFLICT")) {
             return Ok(None);
         }

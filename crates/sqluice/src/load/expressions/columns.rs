@@ -142,7 +142,7 @@ impl FirstRows<'_> {
         while first.rows.len() < FIRST_ROWS
             && let Ok(Some(mut part)) = source.next_part()
         {
-            // The load itself reports the error.
+            // The load itself reports the error when it reads this part, so the error is ignored here.
             if part.decode(&mut first).is_err() {
                 break;
             }

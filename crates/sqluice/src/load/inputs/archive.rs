@@ -50,7 +50,7 @@ pub(super) fn list(
         !member.is_folder && member.refusal != Some(Refusal::Replaced)
     };
     let files = || (0..archive.members().len()).filter(is_file);
-    // A name with a wildcard may be the exact name of a member.
+    // A name with a wildcard may be the exact name of a member, so a member of this name is looked for first.
     let mut found: Vec<usize> = files().filter(|&index| archive.members()[index].path == exact).collect();
     let mut is_wild = false;
     if found.is_empty() {

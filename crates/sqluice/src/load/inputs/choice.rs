@@ -27,7 +27,7 @@ pub(crate) fn hidden_part(path: &Path) -> Option<&Path> {
         Some(Component::Normal(name)) => is_hidden(&name.to_string_lossy()),
         _ => false,
     };
-    // The last ancestor is the first part of the path.
+    // The last ancestor is the first part of the path, so the outermost hidden part is returned.
     path.ancestors().filter(is_hidden).last()
 }
 

@@ -88,7 +88,7 @@ pub(crate) fn find(load: &Request, named: Vec<Named>, context: &Context<'_>) -> 
                 }
             }
             Ok(Opened::File(file)) => found.files.push(file),
-            // An object in a store may have the name of an archive in its path.
+            // An object in a store may have the name of an archive in its path, so the whole path is tried as the name of an object.
             Err(error) if is_url(&path) && within.is_some() && error.kind() == ErrorKind::Input => {
                 found.files.push(LoadInput::named(path.join(within.unwrap_or_default())));
             }

@@ -291,7 +291,7 @@ fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
     // If `declared` contains more than a type, for example an open comment, it swallows the second column.
     let (first, second) = (quoted(name), quoted(&format!("{name}2")));
     let (any, strict) = if load.strict { (" ANY", " STRICT") } else { ("", "") };
-    // An unknown type is refused below, with a better message than SQLite's.
+    // An unknown type is refused below, with a better message than SQLite's, so the table is not STRICT here.
     let strict = if matches!(meaning, GivenType::Unknown { .. }) { "" } else { strict };
     let sql = format!("CREATE TABLE t ({first} {declared}, {second}{any}\n){strict}");
     let plan = Schema::parse(sql, Path::new("")).and_then(|schema| {

@@ -88,7 +88,7 @@ fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
     let files = || tables.iter().flat_map(|table| &table.files);
     let is_it = |name: &str, found: &String| found.eq_ignore_ascii_case(name);
     let in_files = |name: &str| files().flat_map(LoadFile::own_names).any(|found| is_it(name, found));
-    // The results of expressions may have a declared type, too.
+    // The results of expressions may have a declared type, too, so `types` may also name them.
     let in_tables = |name: &str| files().flat_map(|file| &file.names).any(|found| is_it(name, found));
     let typed = load.types.iter().map(|(name, _)| (Setting::Type, name));
     let selected = load.columns.iter().flatten().map(|name| (Setting::Columns, name));

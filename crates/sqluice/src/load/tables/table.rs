@@ -184,7 +184,7 @@ impl LoadTable {
         };
         let wanted = || file.names.iter().enumerate().filter(|(_, name)| is_wanted(name));
         let makes = |name: &str| self.made.iter().any(|made| made.name.eq_ignore_ascii_case(name));
-        // The file is refused before any of its columns is added.
+        // If the load may not add columns, the file is refused here, before any of its columns is added.
         let may_add = load.add_columns && declared.is_none_or(|table| !table.is_virtual);
         if !(may_add || (declared.is_none() && is_first))
             && let Some((field, _)) = wanted().find(|(_, name)| !makes(name))
@@ -273,7 +273,7 @@ impl LoadTable {
             return self.alter().map(|sql| sql + ";\n").collect();
         }
         let key = self.primary_key(load);
-        // SQLite takes a key of a single INTEGER column for the rowid itself.
+        // SQLite takes a key of a single INTEGER column for the rowid itself. The column itself then has the PRIMARY KEY, and no NOT NULL.
         let integer = |made: &MadeColumn| made.declared_type().eq_ignore_ascii_case("INTEGER");
         let is_rowid = !load.without_rowid && matches!(key[..], [one] if integer(one));
         let in_key = |made: &MadeColumn| key.iter().any(|column| column.name == made.name);
@@ -774,7 +774,7 @@ impl LoadTable {
         };
         let mut scanned = Vec::new();
         inputs_source(&mut self.files, &mut |source| {
-            // The load itself reports a read error.
+            // The load itself reports a read error, so the error is ignored here.
             scanned = infer::scan(source, &in_doubt, &[], threads, context).0;
         });
         context.cancel.check()?;

@@ -133,7 +133,7 @@ impl<'d> Keys<'d> {
                 Some((parent, rows, columns)) => {
                     self.reference((first, reference), (parent, rows, &columns), counts)
                 }
-                // The parent has no rows.
+                // The parent table has no rows, so every reference to it is NULL.
                 None if !table.columns[first].not_null
                     && self.world.schema.table(&reference.parent).is_some() =>
                 {

@@ -166,7 +166,7 @@ impl Target {
         let others = watched.filter_map(|(column, (seen, cells))| {
             let seen = (*seen)?;
             let declared = seen.declared_type();
-            // A column without a type converts no values.
+            // A column without a type converts no values, so no value of it would change the type.
             if declared.is_empty() || seen.and(cells.seen()).declared_type() == declared {
                 return None;
             }
@@ -256,7 +256,7 @@ where
                 None => break,
                 Some(Ok(row)) => rows.push(row),
                 Some(Err(failure)) => {
-                    // The rows before the error are written first.
+                    // The rows before the error are written first, so the error is kept for later.
                     self.look.error = Some(failed(failure, first_row + rows.len() as u64 + 1));
                     break;
                 }
