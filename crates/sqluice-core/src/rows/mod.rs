@@ -180,7 +180,7 @@ impl<'a> Rows<'a> {
     fn of(rows: usize, columns: Vec<Column<'a>>) -> Result<Rows<'a>> {
         if columns.len() > COLUMNS_MAX {
             let message = format!(
-                "{} columns are too many: SQLite takes at most {COLUMNS_MAX} at a time",
+                "{} columns are too many: at most {COLUMNS_MAX} can be passed at a time",
                 columns.len()
             );
             return Err(Error::usage(message));

@@ -108,7 +108,7 @@ pub(super) fn misfits(
         };
         let what = match class {
             _ if Some(i) == table.rowid_field => continue,
-            // Another row with the same header may hold a number in this field.
+            // Text that is a number differs from row to row with the same header, so this header does not vouch for other rows.
             Class::Text if field.takes.text && !field.takes.numeric_text => {
                 fit = false;
                 if !numeric() {
