@@ -22,7 +22,7 @@ MEASURED = ROOT / "bench" / "README.md"
 WIDTH, MARGIN, LABEL, BAR, GAP, FIGURE = 480, 16, 18, 16, 12, 70
 TITLE = 40
 FIRST_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
-# A gap between two cells; `|` within code is not one.
+# The `|` between two cells, with the spaces around it; `\|` is a character of a cell.
 CELLS = re.compile(r" *(?<!\\)\| *")
 
 

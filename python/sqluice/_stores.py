@@ -37,8 +37,10 @@ def _blob(blob: Any) -> bytes:
 
 
 def _pair(pair: Any) -> tuple[bytes, bytes]:
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise wrong_type(f"blobs must be a mapping or pairs of a key and a blob, not {type(pair).__name__}")
+    if not isinstance(pair, (tuple, list)):
+        raise wrong_type(f"each item of blobs must be a pair of a key and a blob, not {type(pair).__name__}")
+    if len(pair) != 2:
+        raise wrong_type(f"each item of blobs must be a pair of a key and a blob, not a {type(pair).__name__} of length {len(pair)}")
     key, blob = pair
     return _key(key), _blob(blob)
 
