@@ -143,6 +143,19 @@ impl<'a> Indexes<'a> {
         })
     }
 
+    /// Returns `true` if the indexes of another table than this have the rows of a leaf.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub(super) fn is_of_another(&self, owners: &Owners, table: usize, leaf: u32) -> Result<bool> {
+        for other in (0..self.indexes.len()).filter(|other| *other != table) {
+            if matches!(self.verdict(owners, other, &[leaf])?, Verdict::Attested(_)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns `true` if an index knows rows of its table. If the tree of the table has no sure leaf, the tree may be wrong, and the rows may
     /// be on leaves that their own trees, if any, do not know.
     fn is_believed(&self, owners: &Owners, of: (usize, usize), named: &Named) -> Result<bool> {

@@ -274,11 +274,12 @@ impl Finding {
         let copies =
             copies(facts, &owners, &seen, finding.has_strays(file, facts, (&owners, &freelist, map)));
         finding.copied_pages = copies.len() as u64;
+        let of_indexes: BTreeSet<u64> = index_contents(sought, &owners).collect();
         let copied: BTreeSet<u64> = seen
             .iter()
             .filter(|seen| seen.rows > 0 && seen.tree.is_some() && !copies.contains(&seen.page))
             .map(|seen| facts[seen.page as usize - 1].content)
-            .chain(index_contents(sought, &owners))
+            .chain(of_indexes.iter().copied())
             .collect();
         let named = named_leaves(sought, &owners, &seen);
         let indexes = Indexes::new((file, sought), &owners, &named)?;
@@ -326,6 +327,16 @@ impl Finding {
                 Some(tree) => indexes.verdict(&owners, tree, &[seen.page])?,
                 None => Verdict::Unknown,
             };
+            // An index may lack entries by a fault of its own. Only with another sign of a wrong place are the rows those of another tree.
+            let is_elsewhere = match seen.tree.filter(|_| verdict == Verdict::Denied) {
+                Some(tree) => {
+                    is_doubtful
+                        || of_indexes.contains(&facts[seen.page as usize - 1].content)
+                        || indexes.is_of_another(&owners, tree, seen.page)?
+                }
+                None => false,
+            };
+            is_doubtful |= verdict == Verdict::Denied;
             is_doubtful &= !matches!(verdict, Verdict::Attested(_));
             // A page of an index may look like rows of a table. Without keys of the table, its values tell.
             let is_odd = seen.is_contested
@@ -335,9 +346,7 @@ impl Finding {
             let why = match seen.tree {
                 None if seen.is_apart => Some("it has other keys than its parent says"),
                 None => Some("its rows are not rows of this table"),
-                Some(_) if verdict == Verdict::Denied => {
-                    Some("the indexes of its table do not have its rows")
-                }
+                Some(_) if is_elsewhere => Some("the indexes of its table do not have its rows"),
                 Some(_) if is_entries || sought.strict && is_doubtful => {
                     finding.disown(seen.page, &mut owners);
                     continue;
