@@ -1,14 +1,16 @@
 //! Everything that was found in a damaged file: the leaves of each table, those of no table, and the pages that are lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::Context;
 use sqluice_format::check::spec::{Constant, Field, Table};
+use sqluice_format::key::KeyOrder;
 use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::salvage::{Salvage, Types, read_types};
 use sqluice_format::view::PageView;
 
+use super::attests::{Indexes, Named, Verdict};
 use super::chains::Chains;
 use super::file::DamagedFile;
 use super::freelist::Freelist;
@@ -89,6 +91,8 @@ struct Seen {
     full: u64,
     /// `true` if the page is one of an index, and has other entries.
     is_misfit: bool,
+    /// `true` if no key is among those that the parent says.
+    is_apart: bool,
 }
 
 impl Seen {
@@ -108,6 +112,7 @@ impl Seen {
             classes: Classes::default(),
             full: 0,
             is_misfit: false,
+            is_apart: false,
         }
     }
 }
@@ -120,6 +125,25 @@ fn is_misfit(page: &[u8], number: u32, geometry: Geometry, entries: &Table, type
         view.entry(index).is_some_and(|cell| {
             let is_read = read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types);
             is_read == Some(true) && types.len() != entries.fields.len()
+        })
+    })
+}
+
+/// Returns `true` if neither the first nor the last key of a leaf of an index is among those that its parent says.
+fn is_apart(
+    page: &[u8],
+    number: u32,
+    geometry: Geometry,
+    about: (&KeyRange, &KeyOrder),
+    types: &mut Types,
+) -> bool {
+    let Some(view) = PageView::new(page, number, geometry) else { return false };
+    let Some(last) = view.cells().checked_sub(1) else { return false };
+    let (range, order) = about;
+    [0, last].into_iter().all(|index| {
+        view.entry(index).is_some_and(|cell| {
+            let key = key_of(order, view.bytes(cell.local.clone()), cell.payload_bytes, types);
+            key.is_some_and(|key| !range.has(&key))
         })
     })
 }
@@ -250,11 +274,31 @@ impl Finding {
         let copies =
             copies(facts, &owners, &seen, finding.has_strays(file, facts, (&owners, &freelist, map)));
         finding.copied_pages = copies.len() as u64;
+        let of_indexes: BTreeSet<u64> = index_contents(sought, &owners).collect();
         let copied: BTreeSet<u64> = seen
             .iter()
             .filter(|seen| seen.rows > 0 && seen.tree.is_some() && !copies.contains(&seen.page))
             .map(|seen| facts[seen.page as usize - 1].content)
+            .chain(of_indexes.iter().copied())
             .collect();
+        let named = named_leaves(sought, &owners, &seen);
+        let indexes = Indexes::new((file, sought), &owners, &named)?;
+        let (mut denied, mut exchanged) = (BTreeSet::new(), BTreeSet::new());
+        for (tree, named) in named.iter().enumerate() {
+            let mut is_attested = false;
+            let before = denied.len();
+            for leaf in &named.others {
+                match indexes.verdict(&owners, tree, &[*leaf])? {
+                    Verdict::Attested(_) => is_attested = true,
+                    Verdict::Denied => drop(denied.insert(*leaf)),
+                    Verdict::Unknown => {}
+                }
+            }
+            // A tree whose first and last leaves have rows of another table may be the tree of that table.
+            if denied.len() > before && !is_attested {
+                exchanged.insert(tree);
+            }
+        }
         let replaced = finding.replaced(file, sought, (&owners, &freelist, map), &seen)?;
         // If a tree of an index names pages of a table, pages of the index may lie where those of the table were.
         let is_exchanged = seen.iter().any(|seen| seen.is_misfit);
@@ -264,26 +308,57 @@ impl Finding {
         for seen in seen.iter().filter(|seen| !seen.is_contested) {
             seen.tree.into_iter().for_each(|tree| classes[tree].add_all(&seen.classes));
         }
-        for seen in seen {
+        for mut seen in seen {
+            if !seen.equals.is_empty() {
+                let all: Vec<usize> = seen.tree.iter().chain(&seen.equals).copied().collect();
+                if let Some(best) = indexes.best_of(&owners, &all, seen.page)? {
+                    (seen.tree, seen.is_contested) = (Some(best), false);
+                    seen.equals.clear();
+                }
+            }
             // A tree that names rows outside of their range is no proof that they are its own.
-            let is_doubtful = !owners.is_within(seen.page)
+            let mut is_doubtful = !owners.is_within(seen.page)
                 || seen.is_contested
                 || copies.contains(&seen.page)
                 || replaced.contains(&seen.page);
+            let is_asked = is_doubtful || denied.contains(&seen.page);
+            let is_asked = is_asked || seen.tree.is_some_and(|tree| exchanged.contains(&tree));
+            let verdict = match seen.tree.filter(|_| is_asked) {
+                Some(tree) => indexes.verdict(&owners, tree, &[seen.page])?,
+                None => Verdict::Unknown,
+            };
+            // An index may lack entries by a fault of its own. Only with another sign of a wrong place are the rows those of another tree.
+            let is_elsewhere = match seen.tree.filter(|_| verdict == Verdict::Denied) {
+                Some(tree) => {
+                    is_doubtful
+                        || of_indexes.contains(&facts[seen.page as usize - 1].content)
+                        || indexes.is_of_another(&owners, tree, seen.page)?
+                }
+                None => false,
+            };
+            is_doubtful |= verdict == Verdict::Denied;
+            is_doubtful &= !matches!(verdict, Verdict::Attested(_));
             // A page of an index may look like rows of a table. Without keys of the table, its values tell.
             let is_odd = seen.is_contested
                 && seen.is_like_both
                 && seen.tree.is_some_and(|tree| classes[tree].lack_some_of(&seen.classes));
             let is_entries = is_exchanged && seen.is_like_index || is_odd || short.contains(&seen.page);
-            let tree = seen.tree.filter(|_| !(sought.strict && is_doubtful || is_entries));
-            let Some(tree) = tree else {
-                let why = match seen.tree {
-                    Some(_) => "its rows may be rows of another table",
-                    None => "its rows are not rows of this table",
-                };
-                finding.disown(seen.page, why, &mut owners);
-                continue;
+            let why = match seen.tree {
+                None if seen.is_apart => Some("it has other keys than its parent says"),
+                None => Some("its rows are not rows of this table"),
+                Some(_) if is_elsewhere => Some("the indexes of its table do not have its rows"),
+                Some(_) if is_entries || sought.strict && is_doubtful => {
+                    finding.disown(seen.page, &mut owners);
+                    continue;
+                }
+                Some(_) => None,
             };
+            if let (Some(why), Some(tree)) = (why, owners.of(seen.page)) {
+                owners.lose(seen.page, tree, why);
+                owners.give(seen.page, None);
+                continue;
+            }
+            let Some(tree) = seen.tree else { continue };
             owners.give(seen.page, Some(tree));
             if let Some(fields) = seen.fewest.filter(|_| !is_doubtful) {
                 fewest[tree] = fewest[tree].min(fields);
@@ -319,7 +394,7 @@ impl Finding {
             }
         }
         let known = Known { fewest, copied, classes };
-        finding.join_orphans(file, sought, (&mut owners, &freelist, map), &known, context)?;
+        finding.join_orphans(file, sought, (&mut owners, &freelist, map), (&known, &indexes), context)?;
         finding.chains.set_taken(|page| owners.of(page).is_some() || facts[page as usize - 1].is_zero);
         finding.count_cut_rows(file, sought, context)?;
         let is_root = |lost: &LostPage| lost.page == 0;
@@ -362,7 +437,9 @@ impl Finding {
         Ok(())
     }
 
-    fn disown(&mut self, page: u32, why: &'static str, owners: &mut Owners) {
+    /// Takes a page whose rows may be rows of its tree from the tree. No gap shows where it was, so that the page does not fill it.
+    fn disown(&mut self, page: u32, owners: &mut Owners) {
+        let why = "its rows may be rows of another table";
         if let Some(tree) = owners.of(page) {
             let keys = KeyRange::default();
             self.lost.push(LostPage { tree, page, why, gap: (None, None), is_wide: false, keys });
@@ -411,6 +488,16 @@ impl Finding {
                     of_run.push(Seen { is_misfit: true, ..Seen::new(number) });
                     continue;
                 }
+                let of_tree =
+                    owners.key_range(number).filter(|_| owners.is_parent_whole(number) && about.is_whole);
+                if let (Some(range), Some(entries)) = (of_tree, &sought.trees[owner].entries)
+                    && about.kind == Some(PageKind::LeafIndex)
+                    && let Some(order) = order_of(entries)
+                    && is_apart(page, number, geometry, (range, order), &mut types)
+                {
+                    of_run.push(Seen { is_apart: true, ..Seen::new(number) });
+                    continue;
+                }
                 let has_rows = about.kind.is_some_and(|kind| kind.is_leaf() || kind.is_index());
                 let is_unknown = sought.trees[owner].table.is_none();
                 if !has_rows || is_unknown && !about.overflows {
@@ -456,6 +543,10 @@ impl Finding {
                     if let (Some(range), Some(order)) = (range, order_of(table)) {
                         let keys = keys_of(order, page, &salvage, &mut types);
                         let fits = fits_keys(&keys, range, salvage.is_whole);
+                        if fits == Some(false) && salvage.is_whole && owners.is_parent_whole(number) {
+                            seen.is_apart = true;
+                            continue;
+                        }
                         // Entries of an index look like short rows.
                         if fits != Some(true) && !is_enough(full, rows) {
                             continue;
@@ -631,7 +722,7 @@ impl Finding {
         file: &DamagedFile,
         sought: &Sought<'_>,
         (owners, freelist, map): (&mut Owners, &Freelist, bool),
-        Known { fewest, copied, classes }: &Known,
+        (Known { fewest, copied, classes }, indexes): (&Known, &Indexes<'_>),
         context: &Context<'_>,
     ) -> Result<()> {
         let facts = sought.facts;
@@ -648,8 +739,11 @@ impl Finding {
         let pages = 1..=facts.len() as u32;
         let index_pages: Vec<u32> = pages.filter(|page| is_of(page, true) && is_candidate(*page)).collect();
         let mut orphans = groups(file, facts, |page| is_of(&page, false) && is_candidate(page))?;
-        orphans
-            .extend(index_pages.into_iter().map(|page| OrphanGroup { leaves: vec![page], rowids: (0, -1) }));
+        orphans.extend(index_pages.into_iter().map(|page| OrphanGroup {
+            leaves: vec![page],
+            rowids: (0, -1),
+            spans: Vec::new(),
+        }));
         let mut places = Places::new(classes, owners, &self.leaves, sought.trees);
         self.lost.iter().for_each(|lost| places.is_damaged[lost.tree] = true);
         let mut rows = PageRows::default();
@@ -665,14 +759,29 @@ impl Finding {
         self.claim_chains(file, &with_chains, true, &|page| {
             owners.of(page).is_none() && !is_special(page, geometry, map)
         })?;
-        for orphan in orphans {
+        let mut left = VecDeque::from(orphans);
+        while let Some(mut orphan) = left.pop_front() {
             context.cancel.check()?;
             let is_index = orphan.rowids.0 > orphan.rowids.1;
             let with_chains: Vec<u32> = orphan.leaves.iter().filter(has_chains).copied().collect();
             self.claim_chains(file, &with_chains, false, &|page| {
                 owners.of(page).is_none() && !is_special(page, geometry, map)
             })?;
-            let shapes = self.shapes(file, (sought, &lacking, fewest), &orphan, is_index, &mut rows)?;
+            let mut shapes = self.shapes(file, (sought, &lacking, fewest), &orphan, is_index, &mut rows)?;
+            // A leaf that the table of the other leaves can't have was put where one of the group was.
+            let most = shapes.fitting_short.iter().copied().max().unwrap_or(0);
+            if orphan.leaves.len() > 1 && most < shapes.rows && is_enough(most, shapes.rows) {
+                for single in orphan.singles() {
+                    let of_one =
+                        self.shapes(file, (sought, &lacking, fewest), &single, is_index, &mut rows)?;
+                    let mut of_both = shapes.fitting_short.iter().zip(&of_one.fitting_short);
+                    if of_both.any(|(of_all, fitting)| *of_all == most && !is_enough(*fitting, of_one.rows)) {
+                        orphan.remove(single.leaves[0]);
+                        left.push_back(single);
+                    }
+                }
+                shapes = self.shapes(file, (sought, &lacking, fewest), &orphan, is_index, &mut rows)?;
+            }
             let count = shapes.rows;
             if count == 0 {
                 continue;
@@ -680,7 +789,13 @@ impl Finding {
             let is_copy =
                 orphan.leaves.iter().all(|page| copied.contains(&facts[*page as usize - 1].content));
             let apart = self.apart(file, (&places, sought), (&orphan, &shapes), &mut rows)?;
-            let found = places.table_for(freelist.is_whole, (&orphan, &shapes, &apart), (is_index, is_copy));
+            let is_whole = orphan.leaves.iter().all(|page| facts[*page as usize - 1].is_whole);
+            let found = places.table_for(
+                (freelist.is_whole, sought.schema_is_whole),
+                (&orphan, &shapes, &apart),
+                (is_index, is_copy, is_whole),
+                |tree| indexes.verdict(owners, tree, &orphan.leaves),
+            )?;
             // Rows that were deleted are rows of no table.
             let is_freed =
                 sought.deleted && freelist.is_whole && orphan.leaves.iter().any(|page| freelist.has(*page));
@@ -689,7 +804,7 @@ impl Finding {
             let found = found.filter(|(_, origin)| !is_refused(*origin));
             if let Some((tree, origin)) = found.filter(|(tree, _)| sought.trees[*tree].table.is_some()) {
                 if !is_index {
-                    places.taken[tree].insert(orphan.rowids.0, orphan.rowids.1);
+                    places.taken[tree].extend(orphan.spans.iter().copied());
                 }
                 for page in orphan.leaves {
                     owners.give(page, Some(tree));
@@ -849,6 +964,28 @@ struct Known {
     copied: BTreeSet<u64>,
     /// The classes of values of each WITHOUT ROWID table's rows.
     classes: Vec<Classes>,
+}
+
+/// Returns the contents of the pages of indexes, which may look like rows of WITHOUT ROWID tables.
+fn index_contents(sought: &Sought<'_>, owners: &Owners) -> impl Iterator<Item = u64> {
+    let is_of_index = |page: &u32| owners.of(*page).is_some_and(|tree| sought.trees[tree].entries.is_some());
+    let pages = (1..=sought.facts.len() as u32).filter(is_of_index);
+    pages
+        .map(|page| &sought.facts[page as usize - 1])
+        .filter(|about| about.entries > 0)
+        .map(|about| about.content)
+}
+
+/// Returns the leaves that each tree of a table names.
+fn named_leaves(sought: &Sought<'_>, owners: &Owners, seen: &[Seen]) -> Vec<Named> {
+    let mut named = vec![Named::default(); sought.trees.len()];
+    for seen in seen.iter().filter(|seen| seen.rows > 0 && !seen.is_contested) {
+        let Some(tree) = seen.tree else { continue };
+        let is_sure = owners.is_within(seen.page) && owners.is_bounded(seen.page);
+        let leaves = if is_sure { &mut named[tree].sure } else { &mut named[tree].others };
+        leaves.push(seen.page);
+    }
+    named
 }
 
 /// Returns the least number of fields of a table's rows: columns that were added later take NULL, or have a default. Entries of indexes look

@@ -13,7 +13,7 @@ use sqluice_format::check::spec::Table;
 use sqluice_format::key::KeyOrder;
 use sqluice_format::record;
 use sqluice_format::salvage::{Salvage, Types, read_types};
-use sqluice_format::value::SerialType;
+use sqluice_format::value::{SerialType, Value};
 use sqluice_format::varint;
 
 /// The number of bytes of a key that are kept.
@@ -50,8 +50,21 @@ pub fn order_of(table: &Table) -> Option<&KeyOrder> {
     key.order.as_ref()
 }
 
-/// Returns the key of a row whose record begins with `start`. Returns `None` if `start` does not have the columns of the key.
+/// Returns the first bytes of the key of a row whose record begins with `start`. Returns `None` if `start` does not have the columns of the
+/// key.
 pub fn key_of(order: &KeyOrder, start: &[u8], payload_bytes: usize, types: &mut Types) -> Option<PageKey> {
+    let mut key = full_key_of(order, start, payload_bytes, types)?;
+    key.truncate(KEY_BYTES_MAX);
+    Some(key.into())
+}
+
+/// Returns the normalized key of a row whose record begins with `start`, as [`key_of`].
+pub fn full_key_of(
+    order: &KeyOrder,
+    start: &[u8],
+    payload_bytes: usize,
+    types: &mut Types,
+) -> Option<Vec<u8>> {
     if !read_types(start, payload_bytes, types)? || types.len() < order.columns().len() {
         return None;
     }
@@ -63,11 +76,18 @@ pub fn key_of(order: &KeyOrder, start: &[u8], payload_bytes: usize, types: &mut 
         body = rest;
         values.push(record::value(SerialType(*serial), content)?);
     }
+    key_of_record(order, &values)
+}
+
+/// Returns the normalized key of a record with these values. Returns `None` if a value is no number, as damaged floats may be.
+pub fn key_of_record(order: &KeyOrder, values: &[Value<'_>]) -> Option<Vec<u8>> {
+    if values.iter().any(|value| matches!(value, Value::Real(real) if real.is_nan())) {
+        return None;
+    }
     let (mut of_key, mut key) = (Vec::new(), Vec::new());
-    record::encode(&values, &mut of_key);
+    record::encode(values, &mut of_key);
     order.normalize(&of_key, &mut key);
-    key.truncate(KEY_BYTES_MAX);
-    Some(key.into())
+    Some(key)
 }
 
 /// Returns the keys of a page's entries, by the numbers of their cells.

@@ -16,6 +16,28 @@ pub struct OrphanGroup {
     pub leaves: Vec<u32>,
     /// The first and the last rowid.
     pub rowids: (i64, i64),
+    /// The first and the last rowid of each leaf. Between them are rowids of leaves that lie elsewhere.
+    pub spans: Vec<(i64, i64)>,
+}
+
+impl OrphanGroup {
+    /// Returns each leaf as a group by itself.
+    pub fn singles(&self) -> Vec<OrphanGroup> {
+        let leaves = self.leaves.iter().zip(&self.spans);
+        leaves
+            .map(|(leaf, span)| OrphanGroup { leaves: vec![*leaf], rowids: *span, spans: vec![*span] })
+            .collect()
+    }
+
+    /// Removes a leaf.
+    pub fn remove(&mut self, leaf: u32) {
+        let Some(at) = self.leaves.iter().position(|other| *other == leaf) else { return };
+        self.leaves.remove(at);
+        self.spans.remove(at);
+        let first = self.spans.iter().map(|span| span.0).min();
+        let last = self.spans.iter().map(|span| span.1).max();
+        self.rowids = (first.unwrap_or(0), last.unwrap_or(0));
+    }
 }
 
 /// Returns the groups of table leaves that `is_candidate` accepts, in the order of their pages.
@@ -69,8 +91,9 @@ pub fn groups(
         };
         let group = groups
             .entry(top(page))
-            .or_insert_with(|| OrphanGroup { leaves: Vec::new(), rowids: (first, last) });
+            .or_insert_with(|| OrphanGroup { rowids: (first, last), ..OrphanGroup::default() });
         group.leaves.push(page);
+        group.spans.push((first, last));
         group.rowids = (group.rowids.0.min(first), group.rowids.1.max(last));
     }
     Ok(groups.into_values().collect())

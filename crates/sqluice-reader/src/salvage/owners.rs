@@ -10,7 +10,7 @@
 //! All leaves of a tree have the same depth, so the children of an interior page are all leaves, or all interior pages. If they are mixed, the
 //! fewer ones of those whose rowids fit are in wrong places.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
@@ -24,6 +24,9 @@ use super::survey::PageFacts;
 
 /// The largest depth of a tree. A page has at least two children, except in damaged files.
 const DEPTH_MAX: usize = 40;
+
+/// The part of a score for a parent without a fault.
+const WHOLE: u8 = 2;
 
 /// The part of a score for rowids that fit.
 const WITHIN: u8 = 4;
@@ -77,6 +80,8 @@ pub struct Owners {
     key_ranges: HashMap<u32, KeyRange>,
     /// The other trees that claim a page, each with the score of its claim.
     rivals: HashMap<u32, Vec<(u32, u8)>>,
+    /// The trees that have interior pages with a fault, which may lack children.
+    pub faulty: BTreeSet<usize>,
     /// The lost pages of all trees.
     pub lost: Vec<LostPage>,
     /// `true` if leaves of a tree have different depths.
@@ -156,6 +161,11 @@ impl Owners {
         self.score.get(page as usize - 1).is_some_and(|score| score & WITHIN != 0)
     }
 
+    /// Returns `true` if the parent of a page has no fault.
+    pub fn is_parent_whole(&self, page: u32) -> bool {
+        self.score(page) & WHOLE != 0
+    }
+
     /// Returns how good the claim to a page is.
     pub fn score(&self, page: u32) -> u8 {
         self.score.get(page as usize - 1).copied().unwrap_or(0)
@@ -165,6 +175,22 @@ impl Owners {
     /// largest rowid.
     pub fn range(&self, page: u32) -> (i64, i64) {
         self.ranges.get(page as usize - 1).copied().unwrap_or((i64::MIN, i64::MAX))
+    }
+
+    /// Returns `true` if the parent of a page says both ends of its rowids or keys.
+    pub fn is_bounded(&self, page: u32) -> bool {
+        let (low, high) = self.range(page);
+        let keys = self.key_ranges.get(&page);
+        low != i64::MIN && high != i64::MAX
+            || keys.is_some_and(|keys| keys.low.is_some() && keys.high.is_some())
+    }
+
+    /// Adds a page that a tree names to the lost pages, with the rowids and the keys that its parent says.
+    pub fn lose(&mut self, page: u32, tree: usize, why: &'static str) {
+        let (low, high) = self.range(page);
+        let gap = (Some(low).filter(|low| *low != i64::MIN), Some(high).filter(|high| *high != i64::MAX));
+        let keys = self.key_ranges.get(&page).cloned().unwrap_or_default();
+        self.lost.push(LostPage { tree, page, why, gap, is_wide: false, keys });
     }
 
     /// Returns the keys that the parent of a page of a WITHOUT ROWID table says.
@@ -276,7 +302,7 @@ impl Owners {
             let fit = if is_among && claim.place == Place::Alike { fit } else { Fit::Overlapping };
             let is_bounded = claim.gap.0.is_some() && claim.gap.1.is_some();
             let score = 1
-                + 2 * u8::from(claim.is_parent_whole)
+                + WHOLE * u8::from(claim.is_parent_whole)
                 + WITHIN * u8::from(fit == Fit::Within)
                 + BOUNDED * u8::from(fit == Fit::Within && is_bounded)
                 + EXACT * u8::from(about.rowids.is_some_and(|(_, last)| claim.gap.1 == Some(last)));
@@ -296,6 +322,9 @@ impl Owners {
                 self.is_uneven |= leaf_depth.is_some_and(|depth| depth != claim.depth);
                 leaf_depth = Some(claim.depth);
                 continue;
+            }
+            if !salvage.is_whole {
+                self.faulty.insert(tree);
             }
             let is_leaf = |child: u32| {
                 let kind = facts.get((child as usize).checked_sub(1)?)?.kind?;

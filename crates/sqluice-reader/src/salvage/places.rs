@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sqluice_core::error::Result;
+
+use super::attests::Verdict;
 use super::keys::{KeyRange, PageKey};
 use super::orphans::OrphanGroup;
 use super::owners::{Gap, Owners, fills};
@@ -39,6 +42,8 @@ pub(super) struct Places<'k> {
     pub(super) is_gone: Vec<bool>,
     /// `true` for a tree that has lost a page, or has leaves that only their shape joins to it.
     pub(super) is_damaged: Vec<bool>,
+    /// `true` for a tree that may have lost leaves of which no page says where they were.
+    is_open: Vec<bool>,
     /// The rowids of the leaves that the tree names: the last by the first.
     owned: Vec<BTreeMap<i64, i64>>,
     /// The pages of these leaves, by the first rowid.
@@ -72,6 +77,7 @@ impl Places<'_> {
             is_index_tree: trees.iter().map(|tree| tree.entries.is_some()).collect(),
             is_gone: trees.iter().map(|tree| tree.root.is_none()).collect(),
             is_damaged: vec![false; count],
+            is_open: (0..count).map(|tree| owners.faulty.contains(&tree)).collect(),
             owned: vec![BTreeMap::new(); count],
             owned_pages: vec![BTreeMap::new(); count],
             gaps: vec![Vec::new(); count],
@@ -95,7 +101,9 @@ impl Places<'_> {
             gaps.dedup();
         });
         for (tree, leaves) in leaves.iter().enumerate() {
-            places.is_damaged[tree] |= leaves.iter().any(|leaf| leaf.origin == Origin::Shape);
+            let has_doubtful = leaves.iter().any(|leaf| leaf.origin == Origin::Shape);
+            places.is_damaged[tree] |= has_doubtful;
+            places.is_open[tree] |= has_doubtful;
             places.is_gone[tree] |= !leaves.is_empty();
             places.is_gone[tree] &= leaves.iter().all(|leaf| leaf.origin == Origin::Shape);
             places.owned[tree] = leaves.iter().filter_map(|leaf| leaf.rowids).collect();
@@ -121,24 +129,28 @@ impl Places<'_> {
     }
 
     /// Returns the table of a group, if exactly one is possible: one that has a gap for the rows, or else one that has lost other pages. Tables
-    /// of which all columns are there come before others. A copy of a page that a tree has goes only to a table with a gap for it, or whose
-    /// tree is gone.
+    /// of which all columns are there come before others, and tables whose indexes have the rows before all others. A copy of a page that a
+    /// tree has goes only to a table with a gap for it, or whose tree is gone. `verdict` asks the indexes of a table.
+    ///
+    /// # Errors
+    /// The errors of `verdict`.
     pub(super) fn table_for(
         &self,
-        freelist_is_whole: bool,
+        (freelist_is_whole, schema_is_whole): (bool, bool),
         (orphan, shapes, apart): (&OrphanGroup, &Shapes, &BTreeSet<usize>),
-        (is_index, is_copy): (bool, bool),
-    ) -> Option<(usize, Origin)> {
+        (is_index, is_copy, is_whole): (bool, bool, bool),
+        verdict: impl Fn(usize) -> Result<Verdict>,
+    ) -> Result<Option<(usize, Origin)>> {
         // Candidates by rank, the surest first: tables with a gap that ends with the last row; tables with a gap for the rows, or whose tree is
         // gone; tables whose tree is gone and whose rows have fewer columns than the table; damaged tables; damaged tables whose rows have
         // fewer columns.
         let mut candidates: [Vec<(usize, Origin)>; 5] = Default::default();
+        // The largest number of indexes of a table that have the rows.
+        let mut most = 0;
         // Rows that may be of a table do not count as entries of an index, but as rows of no table.
         let mut may_be_table = false;
         for (tree, fitting) in shapes.fitting_short.iter().enumerate() {
-            // All rows but damaged ones must fit.
-            let is_most = |fitting: u64| shapes.rows > 0 && fitting * 10 >= shapes.rows * 9;
-            if !is_most(*fitting) || !is_index && overlaps(&self.taken[tree], orphan.rowids) {
+            if !is_most(*fitting, shapes.rows) || !is_index && has_some(&self.taken[tree], &orphan.spans) {
                 continue;
             }
             // Pages of indexes look like rows of tables: the values tell, or nothing does if no row of the table is known.
@@ -148,9 +160,9 @@ impl Places<'_> {
                 may_be_table = true;
                 continue;
             }
-            let is_full = is_most(shapes.fitting[tree]);
+            let is_full = is_most(shapes.fitting[tree], shapes.rows);
             let gap = if is_index { None } else { self.gap(tree, orphan.rowids) };
-            // A gap without an end is filled by rows of many tables.
+            // A gap that is open on one side would fit the rows of many tables, so it proves nothing.
             let is_proved = gap.is_some_and(|(low, high)| low.is_some() && high.is_some()) && !is_copy;
             let has_gap = match (&shapes.ends[tree], is_index) {
                 (_, false) => gap.is_some(),
@@ -161,7 +173,7 @@ impl Places<'_> {
             };
             let mut wide_gaps = self.wide_gaps[tree].iter();
             let has_wide_gap = wide_gaps.any(|gap| fills(orphan.rowids, *gap))
-                && !overlaps(&self.owned[tree], orphan.rowids);
+                && !has_some(&self.owned[tree], &orphan.spans);
             // The last rowid of a leaf is the key of its parent, unless the row was deleted.
             let is_exact = gap.is_some_and(|(_, high)| high == Some(orphan.rowids.1)) && !is_copy;
             let of_gap = if is_proved && freelist_is_whole { Origin::Gap } else { Origin::Shape };
@@ -172,22 +184,48 @@ impl Places<'_> {
                 () if has_gap => (1, Origin::Shape),
                 () if has_wide_gap && !is_copy => (1, Origin::Shape),
                 () if is_copy => continue,
+                // The gaps of the tree are all leaves that it has lost.
+                () if !self.is_open[tree] && is_whole && (!is_index || shapes.ends[tree].is_some()) => {
+                    continue;
+                }
                 () if self.is_damaged[tree]
-                    && (apart.contains(&tree) || !overlaps(&self.owned[tree], orphan.rowids)) =>
+                    && (apart.contains(&tree) || !has_some(&self.owned[tree], &orphan.spans)) =>
                 {
                     (if is_full { 3 } else { 4 }, Origin::Shape)
                 }
                 () => continue,
             };
-            candidates[rank].push((tree, origin));
+            let attesting = match verdict(tree)? {
+                Verdict::Attested(indexes) => indexes,
+                Verdict::Denied => continue,
+                Verdict::Unknown => 0,
+            };
+            if attesting > most {
+                candidates = Default::default();
+                most = attesting;
+            }
+            if attesting == most {
+                // A table that the schema has lost may have had the rows, too.
+                let is_sure = schema_is_whole || attesting > 0;
+                candidates[rank].push((tree, if is_sure { origin } else { Origin::Shape }));
+            }
         }
-        let best = candidates.iter().find(|of_rank| !of_rank.is_empty())?;
+        let Some(best) = candidates.iter().find(|of_rank| !of_rank.is_empty()) else { return Ok(None) };
         let is_sure = |tree: usize| best.len() == 1 && !(may_be_table && self.is_index_tree[tree]);
-        best.first().copied().filter(|(tree, _)| is_sure(*tree))
+        Ok(best.first().copied().filter(|(tree, _)| is_sure(*tree)))
     }
 }
 
-/// Returns `true` if ranges, the last rowid by the first, have a rowid of another range.
+/// Returns `true` if all rows but damaged ones fit.
+fn is_most(fitting: u64, rows: u64) -> bool {
+    rows > 0 && fitting * 10 >= rows * 9
+}
+
+/// Returns `true` if ranges, the last rowid by the first, have a rowid of one of the other ranges.
+fn has_some(ranges: &BTreeMap<i64, i64>, spans: &[(i64, i64)]) -> bool {
+    spans.iter().any(|span| overlaps(ranges, *span))
+}
+
 fn overlaps(ranges: &BTreeMap<i64, i64>, (first, last): (i64, i64)) -> bool {
     ranges.range(..=last).next_back().is_some_and(|(_, end)| *end >= first)
 }

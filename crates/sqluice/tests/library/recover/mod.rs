@@ -1,5 +1,6 @@
-//! Tests of `recover`: single kinds of damage, unusual files, columns of lost rows, and random damage.
+//! Tests of `recover`: single kinds of damage, unusual files, columns of lost rows, indexes as witnesses, and random damage.
 
+mod attests;
 mod cases;
 mod damage;
 mod edges;

@@ -28,12 +28,12 @@ pub(super) fn with<const TREES: usize>(
     test(&path, leaves);
 }
 
-fn root_of(path: &Path, name: &str) -> u32 {
+pub(super) fn root_of(path: &Path, name: &str) -> u32 {
     let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
     Connection::open(path).unwrap().query_row(sql, [name], |row| row.get(0)).unwrap()
 }
 
-fn geometry() -> Geometry {
+pub(super) fn geometry() -> Geometry {
     Geometry::new(PageSize::new(PAGE_BYTES as u32).unwrap(), 0).unwrap()
 }
 
@@ -53,7 +53,7 @@ pub(super) fn change(path: &Path, change: impl FnOnce(&mut [&mut [u8]])) {
     fs::write(path, bytes).unwrap();
 }
 
-fn swap(path: &Path, one: usize, other: usize) {
+pub(super) fn swap(path: &Path, one: usize, other: usize) {
     change(path, |pages| {
         let (one, other) = (one.min(other) - 1, one.max(other) - 1);
         let (before, after) = pages.split_at_mut(other);
@@ -61,7 +61,7 @@ fn swap(path: &Path, one: usize, other: usize) {
     });
 }
 
-fn copy(path: &Path, from: usize, to: usize) {
+pub(super) fn copy(path: &Path, from: usize, to: usize) {
     change(path, |pages| {
         let page = pages[from - 1].to_vec();
         pages[to - 1].copy_from_slice(&page);
