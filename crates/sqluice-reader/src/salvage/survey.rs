@@ -20,7 +20,7 @@ const RUN_BYTES: usize = 1 << 20;
 pub struct PageFacts {
     /// The kind; `None` if the page is not a B-tree page.
     pub kind: Option<PageKind>,
-    /// `true` if the page has no fault.
+    /// `true` if the page is a B-tree page without a fault.
     pub is_whole: bool,
     /// `true` if the page is empty: all bytes are zeros.
     pub is_zero: bool,
@@ -32,7 +32,8 @@ pub struct PageFacts {
     pub entries: u16,
     /// The number of cells that are not sound.
     pub lost: u16,
-    /// The first and the last rowid of entries in order, or of the children of an interior page.
+    /// On a leaf of a table, the first and the last rowid of the entries whose rowids ascend; on an interior page of a table, of the keys of
+    /// its children. `None` if the page has none, and for all other pages.
     pub rowids: Option<(i64, i64)>,
     /// The position of the shape of a whole leaf in [`Survey::shapes`], counted from 1; 0 if the shape is not known.
     pub shape: u32,
