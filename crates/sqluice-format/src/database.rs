@@ -49,13 +49,13 @@ pub struct Header {
     pub freelist_pages: u32,
     /// A counter that goes up with every change of the schema.
     pub schema_cookie: u32,
-    /// The schema format: 4, or 1 to 3 in old files.
+    /// The schema format: 4, or 1 to 3 in old files; 0 before the first table is created.
     pub schema_format: u32,
     /// The value of `PRAGMA default_cache_size`, in pages.
     pub default_cache_size: u32,
     /// The largest root page if auto_vacuum is on, else 0.
     pub largest_root: u32,
-    /// The text encoding: 1 for UTF-8, 2 for UTF-16le, 3 for UTF-16be.
+    /// The text encoding: 1 for UTF-8, 2 for UTF-16le, 3 for UTF-16be; 0 before the first table is created.
     pub text_encoding: u32,
     /// The value of `PRAGMA user_version`.
     pub user_version: u32,

@@ -9,8 +9,8 @@
 //!
 //! The header size includes its own bytes.
 //!
-//! This is the plain encoder of one row at a time. It writes the schema table, and the tests compare the engine's column-wise encoder with
-//! it.
+//! This is the plain encoder of one row at a time. It writes rows of SQLite's own tables, such as the schema table, and the tests compare
+//! the engine's column-wise encoder with it.
 
 use crate::value::{Class, FIXED_BYTES, SerialType, Value};
 use crate::varint;
@@ -64,11 +64,11 @@ pub fn push_content(value: &Value<'_>, out: &mut Vec<u8>) {
 /// The reason why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordError {
-    /// The header size exceeds the record, or a serial type crosses the header's end.
+    /// The header size is cut off, too small or too large, or a serial type crosses the header's end.
     Header,
     /// A serial type is 10 or 11.
     ReservedType,
-    /// The values take more or fewer bytes than the record has.
+    /// The values take more or fewer bytes than the record has, or a float is NaN where this is checked ([`count_fields`]).
     Body,
 }
 
@@ -214,7 +214,7 @@ pub enum ShiftError {
 const SHIFTS_MAX: usize = 4;
 
 /// Appends a record to `out`, with a number added to the integers in some of its fields. `shifts` must ascend by field. NULL stays NULL.
-/// Fields without a shift are copied unseen.
+/// Fields without a shift keep their values.
 ///
 /// # Errors
 /// When the number can't be added. `out` may then have additional bytes.

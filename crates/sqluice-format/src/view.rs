@@ -91,8 +91,8 @@ impl<B: AsRef<[u8]>> PageView<B> {
         self.bytes
     }
 
-    /// Returns the bytes from the start of a cell to the end of the usable bytes, or `None` if the cell does not begin after the cell
-    /// pointers.
+    /// Returns the bytes from the start of a cell to the end of the usable bytes, or `None` if the cell does not begin among these bytes,
+    /// after the cell pointers.
     #[inline]
     pub fn cell(&self, index: usize) -> Option<&[u8]> {
         let at = self.cell_at(index)?;
@@ -143,7 +143,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         Some(CellView { rowid, payload_bytes, local, overflow: Some(overflow) })
     }
 
-    /// Returns the offset of a cell, if the cell is behind the cell pointers.
+    /// Returns the offset of a cell, if it is between the cell pointers and the end of the usable bytes.
     pub(crate) fn start(&self, index: usize) -> Option<usize> {
         self.cell_at(index)
     }

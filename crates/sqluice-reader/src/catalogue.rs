@@ -51,7 +51,7 @@ pub struct StoredTree {
     pub kind: Kind,
     /// The order of the entries; `None` for rowid tables, and if the order is unknown.
     pub order: Option<KeyOrder>,
-    /// The reason why the order of the entries is unknown; `None` if the order is known.
+    /// The reason why the order of the entries is unknown; `None` if the order is known, and for rowid tables.
     pub unknown_order: Option<String>,
 }
 

@@ -269,12 +269,12 @@ impl Snapshot {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the path as named by the user.
+    /// Returns the path, or the URL of a fetched database, as named by the user.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Returns the path with symbolic links resolved.
+    /// Returns the path with symbolic links resolved; for a fetched database, the path of its temporary file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -305,7 +305,7 @@ impl Snapshot {
         self.bytes().saturating_sub(free * self.geometry().page_bytes() as u64)
     }
 
-    /// Returns the result of `PRAGMA journal_mode`.
+    /// Returns the result of `PRAGMA journal_mode`; `wal` for a file that is read without locks.
     pub fn journal_mode(&self) -> &str {
         &self.journal_mode
     }

@@ -12,8 +12,8 @@ pub(super) struct Demanded {
     indexed: Vec<usize>,
     /// The hashes of a row's fields, followed by the hash of its rowid.
     values: Vec<u64>,
-    /// The indexes whose entries consist of fields of the row: for each its position in [`Table::indexes`], and the positions in `values`
-    /// of the values of its entry.
+    /// The indexes that are neither partial nor computed: for each its position in [`Table::indexes`], and the positions in `values` of the
+    /// values of its entry.
     entries: Vec<(usize, Vec<usize>)>,
 }
 
@@ -37,7 +37,7 @@ impl Demanded {
         Demanded { indexed, values: vec![0; rowid + 1], entries }
     }
 
-    /// Returns the last indexed field, or `None` if no index has fields of the row.
+    /// Returns the last field that [`Demanded::of_row`] reads, or `None` if it reads none.
     pub(super) fn last_field(&self) -> Option<usize> {
         self.indexed.last().copied()
     }
@@ -70,7 +70,8 @@ impl Demanded {
     }
 }
 
-/// Returns the hash of an index entry. The entry must have the fields of the index.
+/// Returns the hash of an index entry. The entry must have the fields of the index. A value that SQLite computes counts only if the index
+/// is [`Index::computed`].
 #[inline]
 pub(super) fn found(index: &Index, fields: &Fields, record: &[u8]) -> Entry {
     let mut entry = Entry::EMPTY;

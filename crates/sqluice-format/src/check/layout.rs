@@ -139,7 +139,7 @@ impl Layout {
     }
 }
 
-/// Returns the cell at byte `at`, or `None` if the cell does not end on the page.
+/// Returns the cell at byte `at`, or `None` if the cell does not end on the page, or states a payload larger than SQLite reads.
 #[inline]
 fn read_cell(page: &[u8], at: usize, kind: PageKind, geometry: Geometry) -> Option<Cell> {
     let mut next = at;

@@ -17,8 +17,9 @@
 //!   required; an index has exactly the entries that the rows of its table demand; fields hold only types, and NULL, that their columns
 //!   permit.
 //!
-//! The checker shares no code with the writers except the vocabulary: page kinds, varints, serial types, the order of keys. It is as simple
-//! as the speed of a disk permits: [`Parts`] lets several threads read in parallel, and no page, cell or row costs an allocation.
+//! The checker shares no code with the writers except the vocabulary: page kinds, varints, serial types, the split of payloads between cell
+//! and overflow pages, the order of keys. It is as simple as the speed of a disk permits: [`Parts`] lets several threads read in parallel,
+//! and no page, cell or row costs an allocation.
 //!
 //! SQLite's own `integrity_check` remains responsible for CHECK constraints, virtual tables, and the order of keys by collations that are
 //! not built in. The caller computes the entries of partial indexes and of indexes on expressions ([`spec::Computed`]). If the format's
@@ -70,8 +71,8 @@ pub trait ReadPage {
 
     /// Fills `into` with the start of page `number`, which begins at byte `(number - 1) * page size` of the file.
     ///
-    /// `into` is a whole page, except in the first call, which asks for the first 100 bytes of page 1 to find the page size. Every page
-    /// that is asked for lies entirely within the file.
+    /// `into` is a whole page, except at the beginning of a check, which asks for the first 100 bytes of page 1 to find the page size.
+    /// Every page that is asked for lies entirely within the file.
     ///
     /// # Errors
     /// When the page can't be read. The error ends the check.
@@ -129,13 +130,14 @@ pub struct Report {
     pub page_count: u32,
     /// The number of bytes behind the last page: left by an interrupted writer and ignored by SQLite.
     pub trailing_bytes: u64,
-    /// The B-trees: the schema table, then the trees that it names, in its order.
+    /// The B-trees: the schema table, then the trees that it names, in its order. If [`Options::only`] is given, only the trees of these
+    /// tables follow.
     pub trees: Vec<Tree>,
     /// The number of pages on the freelist, including its trunk pages.
     pub freelist_pages: u32,
     /// The number of trunk pages of the freelist.
     pub freelist_trunk_pages: u32,
-    /// The number of pointer-map pages of an auto_vacuum database.
+    /// The number of pointer-map pages of an auto_vacuum database; 0 if not all trees were read.
     pub pointer_map_pages: u32,
     /// The first problems found, at most [`Options::problems_max`].
     pub problems: Vec<Problem>,

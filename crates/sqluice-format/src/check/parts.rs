@@ -49,7 +49,8 @@ struct SubtreeOfTree {
 }
 
 impl<'o> Parts<'o> {
-    /// Reads the header, the freelist, the schema table and the top of each tree.
+    /// Reads the header, the freelist, the schema table and the top of each tree. With [`Options::schema_only`] or [`Options::only`], no
+    /// top is read, and the check has no parts.
     ///
     /// # Errors
     /// When `pages` returns an error.
@@ -190,7 +191,8 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// Adds the findings of a part as if the part had just been read. Returns its depth.
+    /// Adds the findings of a part as if the part had just been read. Returns its depth; `None` if it is unknown, or if the part does not
+    /// follow what was read before it.
     pub(super) fn join(&mut self, walk: &mut Walk<'_>, place: PageInTree, done: &Done) -> Option<u32> {
         let key = walk.content.key();
         let fits = place == done.place

@@ -60,7 +60,8 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// Reads a chain of overflow pages with `left` bytes. Returns `false` if the chain ends early.
+    /// Reads a chain of overflow pages with `left` bytes. Returns `false` if the chain ends early, or leads to a page that can't be
+    /// claimed.
     fn overflow(
         &mut self,
         leaf: u32,

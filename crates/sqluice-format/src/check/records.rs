@@ -131,7 +131,7 @@ fn fit(table: &Table, fields: &mut Fields, (record, encoding): (&[u8], u32)) -> 
 }
 
 /// The sums over the records of a tree. For an index, one sum over its entries. For a table, a sum for each of its indexes, over the
-/// entries that the index must have.
+/// entries that the index must have; the sum of a partial or computed index stays empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<Sum>);
 
@@ -144,8 +144,9 @@ impl Totals {
         }
     }
 
-    /// Compares these sums, which are those of a table, with those of its index at position `index`. If they differ, returns the number of
-    /// entries of the index and the number of entries that the rows demand. Returns `None` if they agree, or if either sum is unknown.
+    /// Compares these sums, which are those of a table, with those of its index at position `index`, which must be neither partial nor
+    /// computed. If they differ, returns the number of entries of the index and the number of entries that the rows demand. Returns `None`
+    /// if they agree, or if either sum is unknown.
     pub fn differs(&self, index: usize, entries: &Totals) -> Option<(u64, u64)> {
         let (demanded, found) = (self.0.get(index)?, entries.0.first()?);
         (demanded != found).then_some((found.entries, demanded.entries))

@@ -53,7 +53,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Adds a record that has all fields of the key, none of them NaN. Returns the fault if the key is misplaced.
+    /// Adds a record that has all fields of the key, none of them NaN. Returns the fault if the key is misplaced; `None` also if the order
+    /// of the keys is unknown.
     #[inline]
     pub(super) fn add(&mut self, key: &Key, record: &[u8]) -> Option<Misplaced> {
         match key.converted {

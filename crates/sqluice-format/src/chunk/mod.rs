@@ -53,7 +53,7 @@ pub struct Link {
     pub to: u32,
 }
 
-/// The initial size of a chunk's buffer.
+/// The size to which a chunk's buffer grows first, if the capacity of the chunk is not smaller.
 const BYTES_AT_FIRST: usize = 512 << 10;
 
 /// A run of finished pages; see the module's description.

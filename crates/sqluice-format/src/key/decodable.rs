@@ -6,8 +6,8 @@
 //!  key                 82 07 d0 | 81 54       80 + number of bytes, then twice the integer
 //! ```
 //!
-//! A record is key-only if its key has all columns and at most two words, and if its values are integers, NULL, blobs and BINARY text, each
-//! stored in no more bytes than it needs.
+//! A record is key-only if its key has all columns and at most two words, and if its values are integers other than `i64::MIN`, NULL, blobs
+//! and BINARY text, each stored in no more bytes than it needs.
 
 use super::columns::{self, Column, Columns};
 use super::number::NumberKey;

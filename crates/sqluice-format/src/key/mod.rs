@@ -27,10 +27,10 @@
 //! ```
 //!
 //! The key of a six-character text and a rowid below 2^39 has 14 bytes, the key of any integer and such a rowid at most 15. So
-//! [`KeyOrder::prefix`], the first 16 bytes, is usually the whole key, and sorting needs no other bytes. If the key has all columns and no
-//! float, the prefix even decodes to the record ([`KeyOrder::decodable_prefix`]), and nothing else needs to be stored. Two integers have an
-//! even simpler key ([`KeyOrder::pair`]). Records that begin with a UUID have a key of their own ([`KeyOrder::uuid_key`]), because their
-//! normalized keys are too long for two words.
+//! [`KeyOrder::prefix`], the first 16 bytes, is usually the whole key, and sorting needs no other bytes. If it is the whole key, and the
+//! key has all columns, no float and no text other than BINARY, the prefix even decodes to the record ([`KeyOrder::decodable_prefix`]), and
+//! nothing else needs to be stored. Two integers have an even simpler key ([`KeyOrder::pair`]). Records that begin with a UUID have a key
+//! of their own ([`KeyOrder::uuid_key`]), because their normalized keys are too long for two words.
 
 mod ascends;
 mod columns;

@@ -1,4 +1,5 @@
-//! Records that begin with a UUID, as keys of four numbers. The keys take half of the text's bytes and sort like the texts.
+//! Records that begin with a UUID, as keys of four numbers. A UUID takes 16 bytes of its key instead of the 36 bytes of its text, and the
+//! keys sort like the texts.
 //!
 //! ```text
 //!  text   550e8400-e29b-41d4-a716-446655440000      36 bytes: hexadecimal digits in lower case, and four hyphens

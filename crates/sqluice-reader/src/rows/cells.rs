@@ -352,7 +352,7 @@ impl Block {
         Block { columns, rows: rows.len(), bytes: 0, rowids: Vec::new() }
     }
 
-    /// Returns a row as text for the reject file: CSV fields with their original bytes.
+    /// Returns a row as text for the reject file: CSV fields, with the bytes of texts as they were read.
     fn raw(&self, row: usize) -> Vec<u8> {
         let mut raw = Vec::new();
         for (index, cells) in self.columns.iter().enumerate() {

@@ -5,7 +5,8 @@
 //!  by SQLite     SQLite ──> blocks of rows ────────────────> batches       one thread steps, in SQLite's order
 //! ```
 //!
-//! SQLite reads views, virtual tables, computed columns, rows for which a WHERE is true, and queries. All other tables are read by pages.
+//! SQLite reads views, virtual tables, tables of which a generated column that is not stored is wanted, rows for which a WHERE is true, and
+//! queries. All other tables are read by pages.
 //!
 //! Invariant: every value has the class and bytes that SELECT returns. The sink decides about text that is not valid Unicode; by default,
 //! the row is a bad row.
@@ -107,9 +108,9 @@ enum Reading {
 impl Rows {
     /// Prepares the rows of a table, a view or a virtual table.
     ///
-    /// # Errors
-    /// When the table or a named column does not exist, a column is named twice, SQLite does not accept the condition, [`Selection::part`]
-    /// is out of range or combined with a limit or a condition, or the database can't be read.
+    /// # Errors When the table or a named column does not exist, a column is named twice, an empty list of columns is given, SQLite does
+    /// not accept the condition, [`Selection::part`] is out of range or combined with a limit or a condition, or the database can't be
+    /// read.
     pub fn of_table(
         snapshot: &Arc<Snapshot>,
         schema: &Schema,

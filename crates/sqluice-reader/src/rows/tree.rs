@@ -118,8 +118,9 @@ impl TreeRows {
 }
 
 impl TreeSource {
-    /// Creates a source of all rows, or of the first `limit` rows. If `counted` is `true`, each part knows the number of its first row.
-    /// With `counted` or a limit, the rows of each part are counted before they are decoded, so the tree is read twice.
+    /// Creates a source of all rows of the share [`TreeRows::part`], or of its first `limit` rows. If `counted` is `true`, each part knows
+    /// the number of its first row. With `counted` or a limit, the rows of each part are counted before they are decoded, so the tree is
+    /// read twice.
     pub(super) fn new(
         rows: &Arc<TreeRows>,
         part_bytes: usize,
