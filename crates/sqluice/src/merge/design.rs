@@ -37,8 +37,8 @@ pub(super) struct Design<'s> {
     pub(super) virtual_tables: Vec<VirtualTable>,
     /// The left-out objects, with the reasons.
     pub(super) left_out: Vec<String>,
-    /// The order of entries in the result, by the position of the object among the shared objects. Only B-trees that have another order in
-    /// a source, whose old schema format ignores DESC, are listed.
+    /// The order of entries in the result, by the position of the object among the shared objects. Only the B-trees of tables that a source
+    /// with an old schema format has are listed: this format ignores DESC.
     orders: HashMap<usize, KeyOrder>,
 }
 

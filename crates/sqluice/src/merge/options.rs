@@ -15,7 +15,8 @@ use crate::references::Orphans;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Merge {
-    /// The database that gets all rows. An existing target is the first source, and the result replaces it.
+    /// The database that gets all rows. An existing target is the first source, unless it is empty or `write` says to overwrite it, and
+    /// the result replaces it.
     pub target: PathBuf,
     /// The databases to merge, in the order in which their rows are inserted.
     pub sources: Vec<PathBuf>,

@@ -83,7 +83,7 @@ impl References {
         &self.known.list
     }
 
-    /// Returns the references of single columns to the rowid key of a table.
+    /// Returns the references to a table whose keys include its rowid, each with the column that refers to the rowid.
     fn to_rowid<'r>(
         &'r self,
         tables: &'r [MergedTable<'_>],
@@ -273,7 +273,8 @@ fn declared<'t>(tables: &[MergedTable<'t>]) -> Vec<&'t Table> {
     tables.iter().map(|merged| merged.table).collect()
 }
 
-/// Returns the smallest and the largest integer of at least `from` in a column of a source; `None` if there is none.
+/// Returns the smallest and the largest number of at least `from` in a column of a source, as integers; `None` if the source lacks the
+/// column, or the column has no such number.
 fn values(source: &Source, table: &Table, column: usize, from: i64) -> Result<Option<(i64, i64)>> {
     let declared = source.schema.table(&table.name);
     let Some(declared) = declared.filter(|own| own.column(&table.columns[column].name).is_some()) else {
@@ -304,7 +305,7 @@ fn values(source: &Source, table: &Table, column: usize, from: i64) -> Result<Op
     read().map_err(|error| unreadable(source.snapshot.name(), error))
 }
 
-/// Returns the number of values of a column, and how many of them are keys of the parent. The source must have both tables.
+/// Returns the number of values of a column, and how many of them are keys of the parent; both are 0 if the source lacks one of the columns.
 fn share_of(
     source: &Source,
     (child, column): (&Table, usize),
@@ -322,7 +323,7 @@ fn share_of(
     share.map_err(|error| unreadable(source.snapshot.name(), error))
 }
 
-/// Refuses columns that refer to renumbered keys and can't be changed.
+/// Refuses columns that refer to renumbered keys and can't be changed, or are declared to refer while `rewrite_references` is not set.
 fn refuse_reference(
     around: &Around<'_>,
     parent: &Table,

@@ -36,7 +36,7 @@ pub struct MergeReport {
     pub checksum: String,
     /// The way in which pages were written: `direct` (without the system's cache), `buffered`, or `sqlite` if SQLite wrote the file.
     pub output: &'static str,
-    /// The number of rows of all tables.
+    /// The number of rows of all tables, except SQLite's own tables and the tables of `virtual_tables`.
     pub rows: u64,
     /// The number of rows that were left out because other rows have their keys.
     pub left_out_rows: u64,

@@ -23,7 +23,7 @@ use super::sources::{Shared, Source};
 /// The method of merging a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// Only one source has rows: its rows are copied.
+    /// At most one source has rows: its rows are copied.
     Copied,
     /// The rows of one source follow those of another, with their rowids.
     Concatenated,
@@ -405,7 +405,7 @@ impl MergedTable<'_> {
         self.is_renumbered() && self.table.rowid_alias.is_some()
     }
 
-    /// Returns `true` if rows have new rowids.
+    /// Returns `true` if the method adds offsets to rowids. Rows that SQLite inserts may have new rowids, too.
     pub(super) fn is_renumbered(&self) -> bool {
         self.method == Method::Renumbered
     }

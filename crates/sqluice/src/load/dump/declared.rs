@@ -2,7 +2,7 @@
 //!
 //! SQLite keeps the description of tables in memory, but still reads all rows of `sqlite_schema` to run a CREATE: n declarations would
 //! take time in proportion to n². So the rows are moved out of `sqlite_schema` before each CREATE, and put back before any statement that
-//! may read them:
+//! may read them, such as CREATE VIRTUAL TABLE:
 //!
 //! ```text
 //!  CREATE TABLE a(x)       rows aside: -       sqlite_schema: a

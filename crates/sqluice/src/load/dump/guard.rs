@@ -8,7 +8,7 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use sqluice_core::error::Result;
 use sqluice_core::sqlite_error::failed;
 
-/// Functions with effects outside of the database, or on the process.
+/// Functions with effects outside of the database or on the process, and `fts5_source_id`, whose result depends on the build of SQLite.
 const FUNCTIONS: [&str; 6] =
     ["load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "fts5_source_id"];
 
@@ -42,15 +42,17 @@ pub(super) struct Seen {
     pub(super) changed: BTreeSet<String>,
     /// The forbidden effect of the statement, in words: `attaches x.db`; `None` if it has none.
     pub(super) denied: Option<String>,
-    /// The table that the statement creates, or for which it creates a trigger; `None` for other statements.
+    /// The table that the statement creates, or for which it creates a trigger. CREATE VIRTUAL TABLE creates shadow tables, so the first
+    /// of them is here. `None` for other statements.
     pub(super) made: Option<String>,
-    /// `true` if the statement reads `sqlite_schema`.
+    /// `true` if the statement reads `sqlite_schema`, and `declares` is `false`.
     pub(super) reads_schema: bool,
-    /// `true` if the statement writes `sqlite_schema`.
+    /// `true` if the statement inserts rows into `sqlite_schema` or changes the text in its rows, and `declares` is `false`.
     pub(super) writes_schema: bool,
     /// `true` if the statement asks for the last rowid of the session.
     pub(super) asks_session: bool,
-    /// `true` if the statement may change `sqlite_schema`, because it is CREATE, ALTER or DROP.
+    /// `true` if the statement may read and change `sqlite_schema` without being reported: it is CREATE, ALTER, DROP or ANALYZE, or a
+    /// statement of this crate.
     declares: bool,
 }
 
@@ -84,7 +86,7 @@ impl Guard {
         removed.map_err(|error| failed(error, "stop to guard the database"))
     }
 
-    /// Forgets the effects of earlier statements. `declares` is `true` if the next statement is CREATE, ALTER or DROP.
+    /// Forgets the effects of earlier statements. `declares` is the value for the next one ([`Seen::declares`]).
     pub(super) fn begin(&self, declares: bool) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Seen { declares, ..Seen::default() };
     }

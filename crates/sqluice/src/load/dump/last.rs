@@ -101,7 +101,7 @@ fn remove_other_rows(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Checks a database whose schema the dump has written by INSERT.
+/// Checks a database whose schema the dump has written by INSERT or UPDATE.
 fn check(connection: &Connection) -> Result<()> {
     // SQLite returns an error instead of a list of faults if it can't read the schema.
     let cannot = |error| Error::input(format!("the dump makes a database that is not sound: {error}"));

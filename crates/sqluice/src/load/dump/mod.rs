@@ -74,7 +74,7 @@ const HEAD_BYTES: usize = 64 << 10;
 /// The maximum number of bytes of a statement that SQLite accepts.
 const STATEMENT_BYTES_MAX: u64 = 1_000_000_000;
 
-/// A dump that was read once, and the plan of its load.
+/// A dump that was read once, or the declarations of a server, and the plan of its load.
 pub(super) struct PreparedDump {
     load: Load,
     /// The functions for expressions of DEFAULTs.
@@ -83,7 +83,7 @@ pub(super) struct PreparedDump {
     script: Script,
     dialect: Dialect,
     walked: Walked,
-    /// `true` if rows are sorted by their rowids, because some are out of order.
+    /// `true` if rows are sorted by their rowids, because some are out of order, or may be in the answer of a server.
     sorts: bool,
     /// The columns, as table and column, whose NOT NULL is left out, because a row has a NaN, which SQLite stores as NULL.
     with_nan: Vec<(String, String)>,
@@ -91,7 +91,7 @@ pub(super) struct PreparedDump {
     existing: Option<TargetSnapshot>,
     pub(super) schema: Schema,
     pub(super) plan: Plan,
-    /// The names of the files, each with the format that was recognised.
+    /// The names of the files, or that of the server's database, each with the format that was recognised.
     recognised: Vec<(String, Recognised)>,
     /// The server that sends the rows while they are loaded; `None` for a dump in files.
     server: Option<Sender>,
@@ -420,8 +420,8 @@ impl PreparedDump {
         self.plan_again()
     }
 
-    /// If a NOT NULL column has refused a value, returns its table and column. Returns `None` if the table exists already, or the NOT
-    /// NULL can't be left out.
+    /// Returns the table and the column of an error about a NOT NULL column that has refused a value. Returns `None` if the table exists
+    /// already, its NOT NULL was left out before, or the error names no column or no row.
     fn refusing_column(&self, error: &Error) -> Option<(String, String)> {
         let place = match (error.record(), error.place().and_then(|place| self.file.offset_of(place))) {
             (Some((table, _)), _) => self.walked.schema.place(table)?,
@@ -440,7 +440,7 @@ impl PreparedDump {
     }
 
     /// Returns the second record of a table, in the order of the dump, that has one of these rowids. Both rowids may be the same. Records
-    /// are counted from 0; `None` if fewer than two records have the rowids.
+    /// are counted from 0; `None` if fewer than two records have the rowids, or a row before the second one can't be read.
     fn later_record(&self, table: &str, rowids: [i64; 2]) -> Option<u64> {
         let place = self.schema.place(table)?;
         let declared = &self.schema.tables[place];

@@ -32,7 +32,7 @@ use super::guard::{Guard, Seen};
 #[derive(Clone, Debug)]
 pub(super) struct Deferred {
     pub(super) range: Range<u64>,
-    /// `true` if the statement is CREATE, ALTER or DROP.
+    /// `true` if the statement is CREATE, ALTER, DROP or ANALYZE.
     pub(super) declares: bool,
     /// The number of rows that the statements insert as literals.
     pub(super) rows: u64,
@@ -147,10 +147,10 @@ impl<'l> Selection<'l> {
         lost
     }
 
-    /// Returns the statements for SQLite that concern loaded tables, in order.
+    /// Returns the statements for SQLite that concern loaded tables, SQLite's own tables or the whole database, in order.
     ///
     /// # Errors
-    /// If a statement changes a loaded table, and needs a table that is not loaded.
+    /// If a statement that is kept needs a table that is not loaded, or has an effect that depends on all tables of the dump.
     pub(super) fn statements(
         &self,
         all: Vec<Deferred>,
@@ -251,8 +251,8 @@ fn same(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
-/// Returns the shadow tables of a virtual table, each with the name of the virtual table. Returns none if SQLite does not have the
-/// module.
+/// Returns the shadow tables of a virtual table, each with the name of the virtual table. Returns none if SQLite can't create the
+/// virtual table, for example because it does not have the module.
 fn shadow_tables(sql: &str) -> Result<Vec<(String, String)>> {
     let cannot = |error| failed(error, "read the schema of the dump");
     let mut probe = Connection::open_in_memory().map_err(cannot)?;

@@ -37,7 +37,7 @@ pub(super) fn start_of(sql: &str, done: usize) -> usize {
     statements.skip(done).map(|first| first.at.start).next().unwrap_or(0)
 }
 
-/// Returns the error for a statement that SQLite does not run, with its place in the dump and a hint.
+/// Returns the error for a statement that SQLite does not run, with its place in the dump, and with a hint if `guard` has denied it.
 pub(super) fn explained(
     file: &DumpFile,
     range: &Range<u64>,
@@ -64,7 +64,7 @@ pub(super) fn explained(
     Error::input(message).at(file.place(range.start + offset))
 }
 
-/// Returns the first words of a statement, in upper case.
+/// Returns the first words of a statement, in upper case: at most four, and none after a token that is no bare word.
 pub(super) fn first_words(sql: &str) -> Vec<String> {
     let mut end = sql.len().min(1000);
     while !sql.is_char_boundary(end) {

@@ -53,7 +53,8 @@ pub(super) fn walk(
         Dialect::MySql => translate::Dialect::MySql,
         _ => translate::Dialect::Postgres,
     };
-    // The databases in the order of the dump. The name is `None` if the dump does not name its only database.
+    // The databases in the order of the dump. The name is `None` for the statements before the dump names a database: for all of them, if
+    // it names none.
     let mut databases: Vec<(Option<String>, Database<'_>)> = Vec::new();
     let mut current = enter(&mut databases, None, language);
     let mut lines = Lines::new(file);
@@ -101,7 +102,8 @@ pub(super) fn walk(
     finish(load, file, script, database)
 }
 
-/// Refuses a dump without the last line that its program always writes: the dump was cut off, and rows may be missing.
+/// Refuses a dump without the last line that its program always writes, unless `commit_anyway` is set: the dump was cut off, and rows may
+/// be missing.
 fn refuse_cut_off(load: &Load, file: &DumpFile) -> Result<()> {
     const BYTES: usize = 1000;
     for part in file.files().filter(|_| !load.commit_anyway) {

@@ -32,21 +32,21 @@ use crate::expressions::functions::Functions;
 pub(super) struct Walked {
     /// The tables, indexes, views and triggers that the engine makes.
     pub(super) schema: Schema,
-    /// The rows that are given as literals, for each table of the schema in order.
+    /// The rows that are written as pages, for each table of the schema in order.
     pub(super) rows: Vec<Arc<TableRows>>,
     /// The statements that SQLite runs after the pages are written.
     pub(super) last: Vec<Deferred>,
     /// The number of rows that the statements of `last` insert as literals.
     pub(super) rows_by_sqlite: u64,
-    /// `true` if the dump turns the check of foreign keys on.
+    /// `true` if the dump turns the check of foreign keys on, and the parents of all loaded tables are loaded.
     pub(super) foreign_keys: bool,
-    /// `true` if the dump inserts rows into `sqlite_schema`.
+    /// `true` if the dump inserts rows into `sqlite_schema`, or changes the text in its rows.
     pub(super) writes_schema: bool,
-    /// `true` if rows given as literals are written as pages; `false` if SQLite inserts them.
+    /// `true` if rows given as literals are written as pages where possible; `false` if SQLite inserts all of them.
     pub(super) by_pages: bool,
     /// `true` if a statement asks for the last rowid, which only a session that inserts the rows knows.
     pub(super) asks_session: bool,
-    /// `true` if the dump allows rows that break a CHECK.
+    /// `true` if the dump allows its first rows to break a CHECK. If it changes that later, SQLite inserts the later rows.
     pub(super) ignores_checks: bool,
     /// The page size that the dump asks for before it makes a table; `None` if it asks for none.
     pub(super) page_size: Option<PageSize>,
@@ -217,7 +217,7 @@ impl<'d> Walk<'d> {
         names().map_err(|error| failed(error, "read the schema of the dump"))
     }
 
-    /// Refuses a dump that ends in a transaction, or with ROLLBACK: SQLite would undo its changes.
+    /// Refuses a dump that ends in a transaction, or has a ROLLBACK anywhere: SQLite would undo changes. `commit_anyway` accepts both.
     fn refuse_rolled_back(&mut self) -> Result<()> {
         let (at, what) = match (self.rolled_back, self.transaction) {
             (Some(at), _) => (at, "the dump takes its rows back, because errors were found when it was made"),
@@ -348,7 +348,8 @@ impl<'d> Walk<'d> {
     }
 
     fn pragma(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
-        // PRAGMAs that change only the session, and nothing in the file. They are skipped.
+        // PRAGMAs that change the session, and neither a declaration nor a row. They are skipped, also a `journal_mode` that the file would
+        // keep.
         const OF_SESSIONS: [&str; 12] = [
             "ANALYSIS_LIMIT",
             "AUTOMATIC_INDEX",
@@ -574,7 +575,8 @@ impl<'d> Walk<'d> {
         self.defer_rows(rows, &effect.unwrap_or_else(|| Effect::on([&table])))
     }
 
-    /// Adds INSERT statements to those that SQLite runs afterwards, in groups that fit into memory.
+    /// Adds INSERT statements to those that SQLite runs afterwards, one group for each piece of the script. A statement that continues in
+    /// further pieces stays whole.
     fn defer_rows(&mut self, rows: &RowsOfItem, effect: &Effect) -> Result<()> {
         let pieces = &self.script.pieces[rows.pieces.clone()];
         let mut start = rows.range.start;
@@ -780,7 +782,8 @@ fn enforce_foreign_keys(connection: &Connection, enforced: bool) -> Result<()> {
     set.map_err(|error| failed(error, "change the check of foreign keys"))
 }
 
-/// Returns `true` for a CREATE that reads no rows of `sqlite_schema` but its own. Virtual tables run statements of their own.
+/// Returns `true` for a CREATE that needs no rows of `sqlite_schema` but its own. Virtual tables run statements of their own, which may need
+/// others. A query after CREATE TABLE ... AS may read rows, but only its columns matter here.
 fn is_plain_create(sql: &str) -> bool {
     let words = first_words(sql);
     words.first().is_some_and(|word| word == "CREATE") && words.get(1).is_none_or(|word| word != "VIRTUAL")

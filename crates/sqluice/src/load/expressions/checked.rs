@@ -114,7 +114,8 @@ impl Checked {
         }
     }
 
-    /// If the filter is NULL only where one of its columns is, returns the positions of these columns in `used`; otherwise `None`.
+    /// If the filter is known to be NULL only where one of its columns is, returns the positions of these columns in `used`; otherwise
+    /// `None`.
     pub(super) fn nulls_of_filter(&self) -> Option<Vec<usize>> {
         let filter = self.filter.as_ref()?;
         let has_column = |name: &str| filter.uses.iter().any(|(used, _)| used.eq_ignore_ascii_case(name));
@@ -358,8 +359,8 @@ impl Scope<'_> {
 /// The keywords of a condition that is NULL only if one of its columns is.
 const KEEPS_NULL: [&str; 5] = ["and", "between", "in", "not", "or"];
 
-/// Returns `true` if an expression only compares columns and literals. It is then NULL only where one of its columns is: only division
-/// and functions can make NULL of other values.
+/// Returns `true` if an expression only compares columns and literals. It is then NULL only where one of its columns is. Operators
+/// that can make NULL of other values, functions, CASE and the word NULL are not allowed.
 fn only_compares(sql: &str, has_column: impl Fn(&str) -> bool) -> bool {
     let tokens: Vec<_> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let opens = |at: usize| tokens.get(at).is_some_and(|token| token.is_symbol(sql, "("));

@@ -64,7 +64,8 @@ impl UsedInput {
         self.declared.is_none() && !self.evidence.is_final()
     }
 
-    /// Returns `true` if the column is TEXT although at least 90% of its values are numbers or NULL markers.
+    /// Returns `true` if the values make the column TEXT although at least 90% of them are numbers or NULL markers. `false` if the type is
+    /// declared, or the file has types for its values.
     pub(crate) fn is_nearly_numbers(&self) -> bool {
         let Kinds { numbers, given_up, .. } = self.kinds;
         let (values, nulls) = (self.kinds.values(), self.kinds.nulls());
@@ -111,7 +112,7 @@ impl UsedInput {
 }
 
 /// Finds the first value that makes a column TEXT. The column is in `column` of the batches of `source`. Returns the value, and its place
-/// if the source knows it; `None` if no value does.
+/// if the source knows it; `None` if no value does, or the source can't be read up to it.
 pub(crate) fn first_text(source: &mut dyn Source, column: usize) -> Option<(String, Option<Place>)> {
     let mut finder = TextFinder { column, evidence: Evidence::new(), typed: false, found: None };
     while let Ok(Some(mut part)) = source.next_part() {

@@ -10,11 +10,12 @@ pub(super) struct Item {
     pub(super) expression: String,
     /// The name after AS; `None` without AS.
     pub(super) name: Option<String>,
-    /// The last word of the expression, which may be a name without AS, and the expression before it.
+    /// The expression before the last word, and the last word, which may be a name without AS; `None` with AS, or if the last token is no
+    /// word or the only one.
     pub(super) last: Option<(String, String)>,
 }
 
-/// The words of a query that are no part of an expression, with the reason why they are refused.
+/// The words of a query that are no part of an expression, with the reason why they are refused; an empty reason if a setting does the same.
 const CLAUSES: [(&str, &str); 12] = [
     ("FROM", "the rows are those of the file"),
     ("WHERE", ""),

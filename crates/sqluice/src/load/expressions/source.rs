@@ -624,7 +624,7 @@ impl Failed<'_> {
         }
     }
 
-    /// Returns the column of the batch that has the first input of an expression, as the place of an error.
+    /// Returns the column of the batch that has the first input of an expression, as the place of an error; 0 if it uses no input.
     fn column(&self, expression: &Expression) -> usize {
         let used = &self.outputs.program.checked.used;
         let input = expression.uses.iter().find_map(|(_, origin)| match origin {

@@ -38,7 +38,7 @@ impl<'t> Defaults<'t> {
     /// Returns the value of a column that a file does not have.
     ///
     /// # Errors
-    /// If only SQLite itself can compute the DEFAULT as it inserts the row.
+    /// If the DEFAULT fails, or only SQLite itself can compute it as it inserts the row.
     pub(crate) fn of(&self, column: usize) -> Result<&DefaultValue> {
         let known = &self.known[column];
         if let Some(value) = known.get() {
@@ -61,7 +61,7 @@ const NO_COLUMN: &str = "sqluice no column";
 /// Returns the value of a column that the file does not have.
 ///
 /// # Errors
-/// If only SQLite itself can compute the DEFAULT as it inserts the row.
+/// If the DEFAULT fails, or only SQLite itself can compute it as it inserts the row.
 pub(crate) fn of(column: &Column, functions: &Functions) -> Result<DefaultValue> {
     let Some(sql) = &column.default else { return Ok(DefaultValue::Constant(Constant::Null)) };
     if let Some(constant) = plain(sql) {
@@ -89,7 +89,7 @@ pub(crate) fn of(column: &Column, functions: &Functions) -> Result<DefaultValue>
 /// Returns the value of a column that the file does not have, if it is the same in every row.
 ///
 /// # Errors
-/// If the value may differ from row to row.
+/// If the value may differ from row to row, or can't be computed.
 pub(crate) fn constant(column: &Column, functions: &Functions) -> Result<Constant> {
     match of(column, functions)? {
         DefaultValue::Constant(constant) => Ok(constant),

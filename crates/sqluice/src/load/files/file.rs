@@ -133,7 +133,7 @@ pub(crate) struct LoadFile {
     /// The evidence for the type of each column: the file's declaration, or the rows of the sample that are loaded.
     pub(crate) evidence: Vec<Evidence>,
     /// For each field, the counts of numbers, dates, NULL markers and other values in the sample. A value's position names part 0, as the
-    /// sample is a single part.
+    /// sample is a single part. Empty if the file declares its types.
     pub(crate) kinds: Vec<Kinds>,
     /// A cache of `place_of_value`: a field, a value of the sample, and the place of the value, `None` if it was not found.
     places_of_values: Vec<(usize, Found, Option<Place>)>,
@@ -174,7 +174,7 @@ pub(crate) struct LoadFile {
 /// The counts of the values that a field or a column has in the samples.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sampled {
-    /// The number of values, up to the value at which counting was given up.
+    /// The number of values and NULL markers, up to the value at which counting was given up.
     pub(crate) values: u64,
     /// The number of these values that are numbers.
     pub(crate) numbers: u64,
@@ -312,7 +312,8 @@ impl LoadFile {
         converted.or_else(|| self.types.get(field).copied().flatten())
     }
 
-    /// Returns `true` if the load takes the column of this name: the user selects the column, or selects no columns at all.
+    /// Returns `true` if the load takes the column of this name: the user selects the column, or selects no columns at all. With
+    /// expressions, the columns were selected before, so `true`.
     pub(crate) fn selects(&self, load: &Request, name: &str) -> bool {
         if self.inputs.is_some() {
             return true;
@@ -327,7 +328,7 @@ impl LoadFile {
         names_nothing && load.declared(&self.table).is_some()
     }
 
-    /// Returns `true` if the file has a value for the column of this name.
+    /// Returns `true` if the file has a value for the column of this name: for any column, if the fields fill the columns in order.
     pub(crate) fn gives(&self, load: &Request, name: &str) -> bool {
         self.is_by_position(load)
             || (self.selects(load, name) && self.names.iter().any(|found| found.eq_ignore_ascii_case(name)))
@@ -574,7 +575,8 @@ impl LoadFile {
         }
     }
 
-    /// Gathers evidence from the rows of a sample, up to the end of the sample. Bad rows are only counted.
+    /// Gathers evidence from the rows of a sample, up to its end or the first error. Bad rows are counted, and the error of the first is
+    /// kept.
     pub(crate) fn observe(&mut self, source: Box<dyn Counted>, load: &Request, rows_max: u64) -> Result<()> {
         self.find_conversions(load)?;
         let all: Vec<ColumnFrom> = (0..self.names.len()).map(ColumnFrom::Field).collect();

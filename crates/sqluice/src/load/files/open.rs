@@ -143,7 +143,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Returns the columns that any setting of the load names.
+/// Returns the columns that settings of the load name, except those in expressions.
 fn named_columns(load: &Request) -> Vec<String> {
     let mut named: Vec<String> = load.columns.iter().flatten().cloned().collect();
     named.extend(load.types.iter().map(|(name, _)| name.clone()));

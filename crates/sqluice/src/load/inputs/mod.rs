@@ -45,9 +45,9 @@ const NO_MATCH: &str = "an archive without a matching file";
 #[derive(Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Vec<LoadInput>,
-    /// The files that are left out because of their names.
+    /// The files that are left out because of their names or kinds, and the folders and archives without files.
     pub(crate) left_out: Vec<LeftOutFile>,
-    /// The folders and archives that can't be read, by their names in messages.
+    /// The folders and archives that can't be read or lack the file that is named, by their names in messages.
     pub(crate) bad: Vec<(String, Error)>,
 }
 

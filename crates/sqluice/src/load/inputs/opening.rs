@@ -41,7 +41,7 @@ mod within {
     /// A file that the user names, after a look at its first bytes: an archive, or any other file.
     pub(in super::super) enum Opened {
         Archive(Arc<Archive>),
-        /// A file that is no archive, or that can't be read: opening it reports the error.
+        /// A file that is no archive, was not looked at, or can't be read: opening it reports the error.
         File(LoadInput),
     }
 

@@ -1,5 +1,5 @@
 //! Reports three kinds of columns: text columns of which nearly all values are numbers; columns that keep NULL markers as text; and
-//! columns whose declared type changes a value. Each report has the file and line of a value.
+//! columns whose declared type changes a value. Each report has the file and line of a value, if they are found.
 //!
 //! The reports follow from the samples of the files, or from all values of a column if these were read for its type. No file is read beyond
 //! its sample only for a report.
@@ -92,7 +92,8 @@ impl<'t> Values<'t> {
     }
 }
 
-/// Returns the NULL markers that a column keeps, if its other values are numbers or dates, or if a marker has no other meaning.
+/// Returns the NULL markers that a column keeps, if at least four fifths of its other values are numbers or dates, or if a marker has no
+/// other meaning.
 fn nulls(values: &mut Values<'_>, is_inferred: bool) -> Option<NullMarkers> {
     let kinds = &values.kinds;
     let known = kinds.numbers.max(kinds.dates).max(kinds.numbers + kinds.noted);

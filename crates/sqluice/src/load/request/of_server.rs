@@ -11,8 +11,8 @@ impl Load {
     /// Returns the URL of the server, if the load is from a server; otherwise `None`.
     ///
     /// # Errors
-    /// If the target is a server, the URL is not the only source, a setting does not apply to the source, or a query has no name for its
-    /// table or conditions beside it.
+    /// If the target is a server, the URL is not the only source, a setting does not apply to the source, a query has no name for its
+    /// table, or there are conditions beside a query.
     pub(crate) fn of_server(&self) -> Result<Option<&Path>> {
         if remote::is_server(&self.target) {
             let name = remote::without_secrets(&self.target);
@@ -79,7 +79,7 @@ impl Load {
     }
 }
 
-/// Divides `table=condition`. The name of a table may be quoted as in SQL.
+/// Divides `table=condition`. The name of a table may be in double quotes.
 fn table_and_condition(text: &str) -> Result<(String, String)> {
     let malformed = || {
         Error::usage(message![Setting::Where, format!(" names no table: {text}")]).hint(message![

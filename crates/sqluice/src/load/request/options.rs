@@ -32,7 +32,7 @@ pub const SAMPLE_BYTES: usize = Tuning::DEFAULT.sample_bytes;
 pub struct Load {
     /// The path or URL of the database that is written.
     pub target: PathBuf,
-    /// The files; `-` is standard input. A name with `*`, `?` or `[` stands for all files that match, unless a file has exactly this name.
+    /// The files, folders, archives and URLs of files, or the URL of one database of a server; `-` is standard input. A name with `*`, `?` or `[` stands for all files that match, unless a file has exactly this name.
     pub files: Vec<PathBuf>,
     /// The settings about the format of the files: delimiter, header, encoding and so on.
     pub format: FormatOptions,
@@ -78,7 +78,8 @@ pub struct Load {
     pub reject: Option<PathBuf>,
     /// `true` if an existing `reject` file is replaced. Otherwise an existing file is an error.
     pub overwrite_reject: bool,
-    /// The number of bad rows that the load accepts. If it is not set, a file of which nearly all rows are bad still ends the load.
+    /// The number of bad rows that the load accepts. If it is not set, a load with more than 100 bad rows and fewer good ones still ends,
+    /// and so does a file whose header is odd and whose sample has only bad rows.
     pub rejects_max: u64,
     /// `true` if files that can't be loaded are left out and listed in the report
     /// ([`Report::skipped`](sqluice_engine::report::Report::skipped)). Otherwise a file that can't be loaded ends the load. At least one
@@ -86,11 +87,11 @@ pub struct Load {
     pub skip_bad_files: bool,
     /// The database to load, if an SQL dump has several; `None` for the only one with tables.
     pub database: Option<String>,
-    /// `true` if an SQL dump that ends in ROLLBACK, or within a transaction, is loaded as if it ended in COMMIT. Otherwise such a dump is
-    /// an error.
+    /// `true` if an SQL dump that has a ROLLBACK, ends within a transaction or lacks its last line is loaded as if it were complete.
+    /// Otherwise such a dump is an error.
     pub commit_anyway: bool,
-    /// The columns of the PRIMARY KEY of each table that has them all. A single INTEGER column is another name for the rowid. Other key
-    /// columns can't be NULL. Not with a schema.
+    /// The columns of the PRIMARY KEY of each table that has them all. A single INTEGER column is another name for the rowid, except in
+    /// tables WITHOUT ROWID. Other key columns can't be NULL. Not with a schema.
     pub primary_key: Vec<String>,
     /// Indexes, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`; a name may be quoted as in SQL. Each
     /// table that has all columns of an index gets the index.
@@ -109,7 +110,8 @@ pub struct Load {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameFrom {
-    /// The name of the file: `sales` for `2024/sales.csv`.
+    /// The name of the file: `sales` for `2024/sales.csv`. If files in several folders have the name, those that were found in a folder or
+    /// an archive are named as by `Path`.
     #[default]
     File,
     /// The names of the folders below the folder that contains all files, and the name of the file: `2024_sales`.
@@ -320,7 +322,7 @@ setters! { Load:
     skip_bad_files(skip: bool) = skip;
     /// Sets the database to load, if an SQL dump has several; `None` for the only one with tables.
     database(name: impl Into<Option<String>>) = name.into();
-    /// Sets whether an SQL dump that ends in ROLLBACK, or within a transaction, is loaded as if it ended in COMMIT.
+    /// Sets whether an SQL dump that has a ROLLBACK, ends within a transaction or lacks its last line is loaded as if it were complete.
     commit_anyway(commit: bool) = commit;
     /// Sets the columns of the PRIMARY KEY of each table that has all of these columns.
     primary_key(columns: impl IntoIterator<Item = impl Into<String>>) =

@@ -106,7 +106,8 @@ fn words(first: &Found, second: &Found) -> String {
     }
 }
 
-/// Reads the files of a table, in their order, up to the last wanted row. Returns the rows that were found.
+/// Reads the files of a table, in their order, up to the last wanted row. Returns the rows that were found; none if a
+/// file can be read only once.
 fn find(
     wanted: &Blamed<'_>,
     load: &Request,

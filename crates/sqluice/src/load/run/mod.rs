@@ -3,7 +3,7 @@
 //! ```text
 //!  parts of all files ──> pages; every value is compared with the types of the plan
 //!
-//!  a value of another type, a new column    all values are read once for their types, and loaded again
+//!  a value of another type, a new column    all values are read for their types, and loaded again
 //!  rows out of the order of their rowids    the rows are loaded again, sorted; or by SQLite if they don't follow the table's rows
 //!  a file with a bad row                    with `skip_bad_files`, the other files are loaded again
 //!  another schema when the lock is held     the load is planned again for the present schema

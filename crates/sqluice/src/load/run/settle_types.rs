@@ -1,5 +1,5 @@
-//! Decides the types that the samples leave open: reads all files once, for the names of their columns and for the values of the columns in
-//! doubt.
+//! Decides the types that the samples leave open: reads the files for the names of their columns, if these may be incomplete, and then for
+//! the values of the columns in doubt.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -20,7 +20,8 @@ impl PreparedLoad {
     /// Makes the types final. Reads all values of the columns whose types are only guessed so far.
     ///
     /// # Errors
-    /// If a file can't be read. Bad rows are no error yet.
+    /// If a file can't be read, or an expression uses a column that is TEXT although its first or nearly all values are numbers. Bad rows
+    /// are no error yet.
     pub fn settle_types(&mut self, context: &Context<'_>) -> Result<()> {
         let read = self.settle_timed(&self.begin(context))?;
         self.estimate();

@@ -55,7 +55,7 @@ fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
     }
 }
 
-/// Returns `true` if the load adds a column of this name to some table.
+/// Returns `true` if the load adds a column of this name to some table, or expressions may use a column of this name of the files.
 fn is_new(column: &str, tables: &[LoadTable], load: &Request) -> bool {
     let in_files = |table: &LoadTable| table.files.iter().any(|file| file.gives(load, column));
     tables

@@ -93,8 +93,8 @@ impl MadeColumn {
         self.given.is_none() && !self.evidence.is_final()
     }
 
-    /// Returns the kinds of values to count while rows are loaded, for notes on why the column is TEXT; `None` if the samples show this
-    /// already.
+    /// Returns the kinds of values to count while rows are loaded, for notes on why the column is TEXT; `None` if it is not TEXT by its own
+    /// values, or the samples show the reason already.
     fn counting(&self) -> Option<Counting> {
         let Sampled { values, numbers, given_up } = self.sampled;
         if self.kinds.is_some() || self.inferred() != Inferred::Text || self.is_number || self.is_result {
@@ -405,7 +405,8 @@ impl LoadTable {
         self.files.iter().map(LoadFile::bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))
     }
 
-    /// Returns `true` if the types of the table are final: all values were read, or no unread value can change a type.
+    /// Returns `true` if the types of the table are final: all values were read, or no unread row can change a type
+    /// or add a column.
     pub(crate) fn is_settled(&self) -> bool {
         let types = || !self.made.iter().any(MadeColumn::is_in_doubt);
         let is_seen = || self.files.iter().all(|file| file.seen && file.is_observed());
@@ -423,7 +424,7 @@ impl LoadTable {
         schema.tables.iter().position(is_this).expect("the schema declares every table that is loaded")
     }
 
-    /// Returns the columns with types that follow from their values, because neither the user nor a file declares a type. Each comes with
+    /// Returns the columns with types that follow from their values, because neither the user nor all files with them declare a type. Each comes with
     /// its index.
     fn inferred<'a>(&'a self, schema: &'a Schema) -> impl Iterator<Item = (usize, &'a MadeColumn)> {
         let table = &schema.tables[self.index_in(schema)];
@@ -739,7 +740,7 @@ impl LoadTable {
         self.expressions.as_ref().map_or((0, 0), |expressions| expressions.program.filtered())
     }
 
-    /// Returns `true` if expressions use the column of this name of the files.
+    /// Returns `true` if the load has expressions and a file has a column of this name, which they may use.
     pub(crate) fn has_input(&self, name: &str) -> bool {
         let inputs = self.files.iter().filter_map(|file| file.inputs.as_ref());
         inputs.into_iter().any(|inputs| inputs.field_named(name).is_some())
