@@ -274,7 +274,17 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
     });
     let by_rowid = (any::<bool>(), any_items(1))
         .prop_map(|(number, items)| (Layout { order: Order::Rowid, rowid: true, number }, items));
-    prop_oneof![4 => by_record.boxed(), 2 => by_decodable.boxed(), 1 => by_rowid.boxed()]
+    // Few different keys, some of which begin with others, with long parts that are equal.
+    let key = (vec(select(vec![0, b'a', 0xff]), 0..4), select(vec![0, 13, 14, 40, 90]));
+    let by_bytes = (any_items(1), vec(key, 1..9)).prop_map(|(mut items, keys)| {
+        for (number, item) in items.iter_mut().enumerate() {
+            let (end, start) = &keys[number % keys.len()];
+            let key = [&vec![b'a'; *start][..], end].concat();
+            item.record = [&[key.len() as u8], &key[..], &item.record].concat();
+        }
+        (Layout { order: Order::Bytes, rowid: true, number: false }, items)
+    });
+    prop_oneof![4 => by_record.boxed(), 2 => by_decodable.boxed(), 1 => by_rowid.boxed(), 1 => by_bytes.boxed()]
 }
 
 fn any_course() -> impl Strategy<Value = Course> {
