@@ -71,12 +71,15 @@ fn sort(
     spill: &Arc<Spill>,
 ) -> Result<Vec<Vec<Owned>>> {
     let sorter = Sorter::with_ranges(layout.clone(), course.buffer_bytes, spill, ranges);
+    // Other orders have no records.
+    let has_values = course.values && !matches!(layout.order, Order::Bytes);
     // Thread `t` of `n` pushes the items `t`, `t + n`, `t + 2n` and so on, so that the keys of different threads interleave.
     std::thread::scope(|scope| {
         let push = |thread: usize| {
             let mut buffer = sorter.buffer();
             for item in items.iter().skip(thread).step_by(course.threads) {
-                let is_pushed = match ints(&item.record).filter(|_| course.values).as_deref() {
+                let ints = has_values.then(|| ints(&item.record)).flatten();
+                let is_pushed = match ints.as_deref() {
                     Some(&[first, second]) if item.record.len() % 2 == 0 => {
                         buffer.push_pair_of([first, second])?
                     }
@@ -88,7 +91,7 @@ fn sort(
                         true
                     }
                     Some(ints) if buffer.takes_ints() => buffer.push_ints(ints)?,
-                    _ if course.values => match record::decode(&item.record).unwrap()[..] {
+                    _ if has_values => match record::decode(&item.record).unwrap()[..] {
                         [Value::Text(text), Value::Int(int)] => {
                             buffer.push_text(text, (0, text.len()), int)?
                         }
