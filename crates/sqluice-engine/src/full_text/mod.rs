@@ -21,8 +21,8 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `tokenize_option`: the arguments in the option `tokenize`; `tokenizer`: SQLite's tokenizers; `registered`: those of the program; `split`: ASCII
-//!   texts, which are split as SQLite's tokenizers do
+//! * `tokenize_option`: the arguments in the option `tokenize`; `split`: ASCII texts, which are split as SQLite's tokenizers do
+//! * `tokenizer`: SQLite's tokenizers; `registered`: those of the program
 //! * `cell`: the terms of a text
 //! * `dictionary`: numbers for terms; `known`: those of frequent short terms; `streams`: the occurrences of the terms of a run
 //! * `item`: doclists as items of the sorter

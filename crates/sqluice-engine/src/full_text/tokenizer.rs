@@ -6,6 +6,8 @@
 //!                                                                  closure  <── xToken ───────┘
 //! ```
 //!
+//! The ASCII parts of most texts are split by `split`, which gives the same tokens.
+//!
 //! Each thread has a tokenizer of its own, in a connection of its own, so that no lock is taken.
 //!
 //! Invariant: the object is used and deleted while its connection is open. A panic of the closure does not unwind through SQLite.
