@@ -166,8 +166,6 @@ class Existing:
     journal_mode_after: str
     pages_before: int
     pages_written: int
-    full_text: tuple[str, ...] = ()
-    """Full-text tables that got the terms of the new rows without their triggers."""
     full_text_behind: tuple[str, ...] = ()
     """Full-text tables that did not get the new rows, as no trigger adds them."""
 
@@ -302,6 +300,8 @@ class Report:
     tables: tuple[TableReport, ...]
     checksum: str | None = None
     """The checksum of all pages, in hexadecimal; None if the file existed before."""
+    full_text: tuple[str, ...] = ()
+    """Full-text tables whose indexes got the terms of all rows at once, instead of row by row through triggers or inserts."""
     notes: tuple[str, ...] = ()
     """Notes that may surprise the caller, such as columns that got another name."""
     inputs: tuple[Input, ...] = ()

@@ -166,6 +166,18 @@ def test_full_text_indexes_are_created_updated_merged_and_rebuilt(db: Path) -> N
         sqluice.index(db, fts=["t(a)"])
 
 
+def test_a_report_has_the_full_text_tables_whose_indexes_were_made(tmp_path: Path) -> None:
+    db, rows = tmp_path / "x.db", tmp_path / "t.csv"
+    schema = """CREATE TABLE t (a TEXT); CREATE VIRTUAL TABLE f USING fts5(a, content=t);
+        CREATE TRIGGER i AFTER INSERT ON t BEGIN INSERT INTO f(rowid, a) VALUES (new.rowid, new.a); END"""
+    # Few rows would go through the trigger.
+    rows.write_text("a\n" + "".join(f"word{n}\n" for n in range(1000)))
+    assert sqluice.load(db, rows, schema=schema).full_text == ("f",)
+    report = sqluice.load(db, rows, if_exists="append")
+    assert (report.full_text, report.existing and report.existing.full_text_behind) == (("f",), ())
+    assert query(db, "SELECT rowid FROM f('word7')") == [(8,), (1008,)]
+
+
 def test_full_text_indexes_have_the_options_that_were_given(db: Path) -> None:
     sqluice.write(db, [(n, f"word{n % 7}", "left out") for n in range(300)], "t", columns=["id", "a", "b"], primary_key="id")
     report = sqluice.index(

@@ -63,6 +63,9 @@ pub struct Report {
     pub phases: Vec<PhaseReport>,
     /// The report of each table.
     pub tables: Vec<TableReport>,
+    /// The full-text tables whose indexes got the terms of all rows at once, instead of row by row through triggers or inserts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub full_text: Vec<String>,
     /// The recognised format of each input of a load, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<InputReport>,
@@ -197,6 +200,7 @@ impl Report {
             seconds: started.elapsed().as_secs_f64(),
             phases: phases.finish(),
             tables: reports,
+            full_text: Vec::new(),
             inputs: Vec::new(),
             skipped: Vec::new(),
             left_out: Vec::new(),
@@ -253,9 +257,6 @@ pub struct ExistingReport {
     pub pages_before: u32,
     /// The number of pages written directly. The number of pages that SQLite wrote is unknown.
     pub pages_written: u64,
-    /// The full-text tables whose indexes got the terms of new rows directly, without the triggers that would add them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub full_text: Vec<String>,
     /// The full-text tables that did not get the new rows of their tables, as no trigger adds them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub full_text_behind: Vec<String>,

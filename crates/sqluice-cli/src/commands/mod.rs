@@ -146,6 +146,9 @@ fn print_details(report: &Report, printer: &Printer) {
         ));
     }
     print_phases(&report.phases, printer);
+    for name in &report.full_text {
+        printer.detail(&format!("  {name}: full-text index of all rows"));
+    }
     for table in &report.tables {
         if table.write_path == WritePath::Insert {
             printer.detail(&format!(

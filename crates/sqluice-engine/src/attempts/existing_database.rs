@@ -95,11 +95,10 @@ pub(crate) fn write(
         journal_mode_after,
         pages_before,
         pages_written,
-        full_text,
         full_text_behind: all(|table| &table.full_text_behind),
     };
     let existing = Some(about);
-    Ok(Report { existing, removed, ..Report::of(plan, &tables, pages, output, started, phases) })
+    Ok(Report { existing, full_text, removed, ..Report::of(plan, &tables, pages, output, started, phases) })
 }
 
 /// Returns an error if another process has changed the schema since the plan was made. `known` has the schema version of that time.

@@ -11,6 +11,7 @@ use sqluice_core::source::project::Project;
 use sqluice_format::database::{Header, SchemaEntry, write_schema};
 use sqluice_format::page::{DATABASE_HEADER_BYTES, PageKind};
 
+use crate::full_text::given;
 use crate::options::{OnConflict, WritePath};
 use crate::output::{self, Discard, Output, ReadBack, Replacement, Scratch};
 use crate::phases::Phases;
@@ -63,11 +64,18 @@ pub(crate) fn write(
     let described = output.describe();
     let replacement = RejectFile::finish_around(rejects, || output.commit())?;
     let report = Report::of(plan, &file.tables, file.page_count, described, started, phases);
-    let report = Report { replaced, removed, ..report };
+    let report = Report { full_text: full_text(schema, plan), replaced, removed, ..report };
     Ok(match &replacement {
         Some(Replacement::Transaction { .. }) => Report { output: "sqlite", replacement, ..report },
         _ => Report { checksum: file.checksum.to_hex(), replacement, ..report },
     })
+}
+
+/// Returns the full-text tables whose indexes are made at once: first those that are given rows, then those whose text is in other tables.
+fn full_text(schema: &Schema, plan: &Plan) -> Vec<String> {
+    let given = schema.tables.iter().filter(|table| table.is_virtual);
+    let given = given.filter(|table| given::is_built_here(table, plan.on_conflict).is_ok());
+    given.map(|table| table.name.clone()).chain(plan.full_text.iter().cloned()).collect()
 }
 
 /// Writes the rows of `jobs` to the file `output` as `plan` says. The file is neither synced nor renamed. `plan.target` is the database for

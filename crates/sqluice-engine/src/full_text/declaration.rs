@@ -1,6 +1,6 @@
 //! The declaration of a full-text table in a database: CREATE VIRTUAL TABLE ... USING fts5(...), and the options that FTS5 stores.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use sqluice_core::schema::virtual_table::{Parts, VirtualTableSql, value_of};
 use sqluice_core::schema::{quoted, quoted_text};
 use sqluice_format::fts5::{Detail, PAGE_BYTES_DEFAULT, PAGE_BYTES_MAX, PAGE_BYTES_MIN};
@@ -154,6 +154,12 @@ impl Declaration {
 
     /// Returns the query for the rows of the content: the rowid, and the indexed columns; `None` without content.
     pub(super) fn content_query(&self) -> Option<String> {
+        let (table, rowid, columns) = self.content()?;
+        Some(format!("SELECT {rowid}{columns} FROM {table} AS t ORDER BY {rowid}"))
+    }
+
+    /// Returns the table of the content, its rowid, and the indexed columns with a comma before each, for a query that calls the table `t`.
+    fn content(&self) -> Option<(String, String, String)> {
         let indexed = self.indexed();
         let (table, rowid, columns): (String, String, Vec<String>) = match &self.content {
             Content::None => return None,
@@ -168,8 +174,33 @@ impl Declaration {
                 indexed.iter().map(|column| quoted(&self.columns[*column].name)).collect(),
             ),
         };
-        let columns: String = columns.iter().map(|column| format!(", t.{column}")).collect();
-        Some(format!("SELECT t.{rowid}{columns} FROM main.{table} AS t ORDER BY t.{rowid}"))
+        let columns = columns.iter().map(|column| format!(", t.{column}")).collect();
+        Some((format!("main.{table}"), format!("t.{rowid}"), columns))
+    }
+
+    /// Returns the rowid of the first row of the content whose texts SQLite can't read because of this error, if it can be found.
+    pub(super) fn row_with(&self, connection: &Connection, code: ErrorCode) -> Option<i64> {
+        let (table, rowid, columns) = self.content()?;
+        let has_failed = |error: &rusqlite::Error| error.sqlite_error_code() == Some(code);
+        // Without an order, SQLite computes a row when it is asked for the row.
+        let mut query = connection.prepare(&format!("SELECT {rowid}{columns} FROM {table} AS t")).ok()?;
+        let mut rows = query.query([]).ok()?;
+        let mut before = 0_i64;
+        loop {
+            match rows.next() {
+                Ok(Some(_)) => before += 1,
+                Err(error) if has_failed(&error) => break,
+                _ => return None,
+            }
+        }
+        let sql = format!("SELECT {rowid} FROM {table} AS t LIMIT 1 OFFSET ?1");
+        let found: i64 = connection.query_row(&sql, [before], |row| row.get(0)).ok()?;
+        // SQLite may read rowids alone in another order.
+        let sql = format!("SELECT {rowid}{columns} FROM {table} AS t WHERE {rowid} = ?1");
+        connection
+            .query_row(&sql, [found], |_| Ok(()))
+            .is_err_and(|error| has_failed(&error))
+            .then_some(found)
     }
 
     /// Returns the numbers of the indexed columns.

@@ -11,6 +11,7 @@
 use sqluice_format::fts5::index_byte;
 
 use super::known::ShortKey;
+use crate::sort::first_bytes;
 
 /// The number of a slot that is free.
 const FREE: u32 = u32::MAX;
@@ -96,36 +97,6 @@ pub(super) const LONG: u8 = START_BYTES as u8 + 1;
 #[inline]
 pub(super) fn start_of(term: &[u8]) -> u128 {
     first_bytes(term) & !0xff | term.len().min(LONG.into()) as u128
-}
-
-/// Returns the first 16 bytes of a term, followed by zeros.
-#[inline]
-fn first_bytes(term: &[u8]) -> u128 {
-    if let Some(chunk) = term.first_chunk::<16>() {
-        return u128::from_be_bytes(*chunk);
-    }
-    // The first and the last bytes of a short term overlap.
-    let bits = 8 * term.len() as u32;
-    match (term.first_chunk::<8>(), term.last_chunk::<8>()) {
-        (Some(first), Some(last)) => {
-            let (first, last) = (u64::from_be_bytes(*first), u64::from_be_bytes(*last));
-            u128::from(first) << 64 | u128::from(last) << (128 - bits) & u128::from(u64::MAX)
-        }
-        _ => {
-            let word = match (term.first_chunk::<4>(), term.last_chunk::<4>()) {
-                (Some(first), Some(last)) => {
-                    let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
-                    u64::from(first) << 32 | u64::from(last) << (64 - bits) & u64::from(u32::MAX)
-                }
-                _ => {
-                    let word = term.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
-                    // For an empty term, the shift would be by 64 bits, and `checked_shl` returns `None`.
-                    word.checked_shl(64 - bits).unwrap_or(0)
-                }
-            };
-            u128::from(word) << 64
-        }
-    }
 }
 
 /// Returns the halves of a product, folded: all bits of the result depend on all bits of `value`.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  rowid    the first rowid of the doclist
-//!  record   | header | term: a blob | age, the last rowid as the distance from the first, and the entries: a blob |
+//!  record   | bytes of the term, the term | age | the last rowid as the distance from the first | entries |
 //! ```
 //!
 //! The age is 0 for new rows, and greater for an older segment. It decides between two entries of one rowid. An odd age says that entries have
@@ -10,9 +10,6 @@
 
 use sqluice_core::error::Result;
 use sqluice_format::fts5::Doclist;
-use sqluice_format::key::{KeyColumn, KeyOrder};
-use sqluice_format::record;
-use sqluice_format::value::SerialType;
 use sqluice_format::varint;
 
 use crate::sort::{Buffer, Item, Layout, Order};
@@ -29,7 +26,7 @@ pub(super) const fn has_marks(age: u32) -> bool {
 
 /// Returns the layout of items that are doclists.
 pub(super) fn of_doclists() -> Layout {
-    Layout { order: Order::Record(KeyOrder::new([KeyColumn::default()])), rowid: true, number: false }
+    Layout { order: Order::Bytes, rowid: true, number: false }
 }
 
 /// Returns the layout of items that are the sizes of rows.
@@ -43,15 +40,10 @@ pub(super) fn of_sizes() -> Layout {
 /// If temporary space runs out.
 pub(super) fn push(buffer: &mut Buffer<'_>, term: &[u8], age: u32, doclist: &Doclist<'_>) -> Result<()> {
     let (age, distance) = (u64::from(age), doclist.last.wrapping_sub(doclist.first) as u64);
-    let list_bytes = varint::len(age) + varint::len(distance) + doclist.entries.len();
-    let serials = [SerialType::of_blob(term.len()).0, SerialType::of_blob(list_bytes).0];
-    let header = record::header_bytes(serials.iter().map(|serial| varint::len(*serial)).sum());
-    let record_bytes = header + term.len() + list_bytes;
+    let heads = varint::len(term.len() as u64) + varint::len(age) + varint::len(distance);
+    let record_bytes = heads + term.len() + doclist.entries.len();
     buffer.push_with(doclist.first, 0, record_bytes, |room| {
-        let mut at = varint::write(room, header as u64);
-        for serial in serials {
-            at += varint::write(&mut room[at..], serial);
-        }
+        let mut at = varint::write(room, term.len() as u64);
         room[at..at + term.len()].copy_from_slice(term);
         at += term.len();
         at += varint::write(&mut room[at..], age);
@@ -63,18 +55,8 @@ pub(super) fn push(buffer: &mut Buffer<'_>, term: &[u8], age: u32, doclist: &Doc
 /// Returns the term, the age and the doclist of an item; `None` if [`push`] can't have written the item.
 #[inline]
 pub(super) fn parse<'a>(item: &Item<'a>) -> Option<(&'a [u8], u32, Doclist<'a>)> {
-    let record = item.record;
-    let (header, at) = varint::first(record)?;
-    let (term, n) = varint::first(record.get(at..)?)?;
-    let (list, m) = varint::first(&record[at + n..])?;
-    let blob_bytes = |serial: u64| SerialType(serial).content_bytes().map(|bytes| bytes as usize);
-    if at + n + m != usize::try_from(header).ok()? {
-        return None;
-    }
-    let (term, rest) = record[at + n + m..].split_at_checked(blob_bytes(term)?)?;
-    if rest.len() != blob_bytes(list)? {
-        return None;
-    }
+    let (len, n) = varint::first(item.record)?;
+    let (term, rest) = item.record[n..].split_at_checked(usize::try_from(len).ok()?)?;
     let (age, n) = varint::first(rest)?;
     let (distance, m) = varint::first(&rest[n..])?;
     let last = item.rowid.wrapping_add(distance as i64);

@@ -3,7 +3,7 @@
 //! ```text
 //!  rows in the order of rowids, in parts
 //!    │ one worker a part
-//!  tokenizer (SQLite's own) ──> dictionary: a number for each term ──> streams: the places of each term
+//!  tokens, as SQLite's own ───> dictionary: a number for each term ──> streams: the places of each term
 //!    │                                                                    │ when the memory is used up: a run
 //!    │                                                            doclists of the run
 //!  sizes of rows                                                          │ (term, first rowid) -> doclist
@@ -21,7 +21,8 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `tokenize_option`: the arguments in the option `tokenize`; `tokenizer`: SQLite's tokenizers; `registered`: those of the program
+//! * `tokenize_option`: the arguments in the option `tokenize`; `split`: ASCII texts, which are split as SQLite's tokenizers do
+//! * `tokenizer`: SQLite's tokenizers; `registered`: those of the program
 //! * `cell`: the terms of a text
 //! * `dictionary`: numbers for terms; `known`: those of frequent short terms; `streams`: the occurrences of the terms of a run
 //! * `item`: doclists as items of the sorter
@@ -52,6 +53,7 @@ pub mod registered;
 mod rows;
 mod segments;
 pub(crate) mod shadow;
+mod split;
 mod streams;
 pub mod table;
 #[cfg(test)]

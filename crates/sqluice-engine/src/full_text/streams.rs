@@ -48,9 +48,6 @@ const HEAD_BYTES: usize = 8;
 /// The binary logarithms of the sizes of the first block of a stream, and of the largest one.
 const BLOCK_SHIFTS: (u8, u8) = (6, 13);
 
-/// The column of a stream with `detail=column` before the first column.
-const NO_COLUMN: u16 = u16::MAX;
-
 /// The stream of a term.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -149,54 +146,11 @@ impl Streams {
         let Streams { detail, streams, blocks, .. } = self;
         let stream =
             &mut streams[(term >> STREAMS_SHIFT) as usize][term as usize & ((1 << STREAMS_SHIFT) - 1)];
-        let row = place.row + 1;
-        let is_new_row = stream.row != row;
-        // Most occurrences of frequent terms are near the one before.
-        if *detail == Detail::Full && !is_new_row && stream.column == place.column {
-            let distance = place.position - stream.place + 2;
-            if let Some(byte) = stream.bytes.get_mut(usize::from(stream.waiting)).filter(|_| distance < 0x80)
-            {
-                *byte = distance as u8;
-                (stream.place, stream.waiting) = (place.position, stream.waiting + 1);
-                return;
-            }
-        }
-        let is_known = match detail {
-            Detail::Full => false,
-            Detail::Column => !is_new_row && stream.column == place.column,
-            Detail::None => !is_new_row,
-        };
-        if is_known {
-            return;
-        }
-        if usize::from(stream.waiting) > WAITING_BYTES - OCCURRENCE_BYTES_MAX {
-            blocks.flush(stream);
-        }
-        let mut at = usize::from(stream.waiting);
-        if is_new_row {
-            stream.bytes[at] = 0;
-            at += 1 + write(&mut stream.bytes[at + 1..], row - stream.row);
-            (stream.row, stream.place) = (row, 0);
-            stream.column = if *detail == Detail::Column { NO_COLUMN } else { 0 };
-        }
         match detail {
-            Detail::Full => {
-                if stream.column != place.column {
-                    stream.bytes[at] = 1;
-                    at += 1 + write(&mut stream.bytes[at + 1..], place.column.into());
-                    (stream.column, stream.place) = (place.column, 0);
-                }
-                // Positions are below 2^31, as the sizes of texts are.
-                at += write(&mut stream.bytes[at..], place.position - stream.place + 2);
-                stream.place = place.position;
-            }
-            Detail::Column => {
-                at += write(&mut stream.bytes[at..], u32::from(place.column) - stream.place + 2);
-                (stream.column, stream.place) = (place.column, place.column.into());
-            }
-            Detail::None => {}
+            Detail::Full => stream.push_position(place, blocks),
+            Detail::Column => stream.push_column(place, blocks),
+            Detail::None => stream.push_row(place, blocks),
         }
-        stream.waiting = at as u8;
     }
 
     /// Calls `each` with the doclist of each term that has occurrences, in parts of about `doclist_bytes` bytes, and removes all occurrences.
@@ -253,34 +207,144 @@ impl Streams {
     }
 }
 
+impl Stream {
+    /// Adds an occurrence with its position.
+    #[inline]
+    fn push_position(&mut self, place: Place, blocks: &mut Blocks) {
+        let rows = place.row + 1 - self.row;
+        // Most occurrences of frequent terms are near the one before.
+        if rows == 0 && self.column == place.column {
+            let distance = place.position - self.place + 2;
+            if let Some(byte) = self.bytes.get_mut(usize::from(self.waiting)).filter(|_| distance < 0x80) {
+                *byte = distance as u8;
+                (self.place, self.waiting) = (place.position, self.waiting + 1);
+                return;
+            }
+        }
+        let at = self.room(blocks);
+        let column = if rows == 0 { self.column } else { 0 };
+        let is_same_column = column == place.column;
+        let before = if rows == 0 && is_same_column { self.place } else { 0 };
+        // Positions are below 2^31, as texts are.
+        let distance = place.position - before + 2;
+        let mut word = Word::default();
+        if rows > 0 {
+            word.push(0);
+            word.push_varint(rows);
+        }
+        if !is_same_column {
+            word.push(1);
+            word.push_varint(place.column.into());
+        }
+        word.push_varint(distance);
+        let written = if rows < 0x4000 && place.column < 0x80 && distance < 0x4000 {
+            self.bytes[at..at + size_of::<u64>()].copy_from_slice(&word.bytes.to_le_bytes());
+            word.bits as usize / 8
+        } else {
+            let out = &mut self.bytes[at..];
+            let mut n = 0;
+            if rows > 0 {
+                out[0] = 0;
+                n += 1 + varint::write(&mut out[1..], rows.into());
+            }
+            if !is_same_column {
+                out[n] = 1;
+                n += 1 + varint::write(&mut out[n + 1..], place.column.into());
+            }
+            n + varint::write(&mut out[n..], distance.into())
+        };
+        (self.row, self.column, self.place) = (place.row + 1, place.column, place.position);
+        self.waiting = (at + written) as u8;
+    }
+
+    /// Adds an occurrence with its column.
+    fn push_column(&mut self, place: Place, blocks: &mut Blocks) {
+        if self.row == place.row + 1 {
+            if self.column == place.column {
+                return;
+            }
+        } else {
+            self.push_row(place, blocks);
+            self.place = 0;
+        }
+        let at = self.room(blocks);
+        let n = varint::write(&mut self.bytes[at..], (u32::from(place.column) - self.place + 2).into());
+        (self.column, self.place) = (place.column, place.column.into());
+        self.waiting = (at + n) as u8;
+    }
+
+    /// Adds an occurrence of which only the row is kept.
+    fn push_row(&mut self, place: Place, blocks: &mut Blocks) {
+        let rows = place.row + 1 - self.row;
+        if rows == 0 {
+            return;
+        }
+        let at = self.room(blocks);
+        self.bytes[at] = 0;
+        let n = varint::write(&mut self.bytes[at + 1..], rows.into());
+        self.row = place.row + 1;
+        self.waiting = (at + 1 + n) as u8;
+    }
+
+    /// Returns the offset at which the bytes of an occurrence have room.
+    #[inline]
+    fn room(&mut self, blocks: &mut Blocks) -> usize {
+        if usize::from(self.waiting) > WAITING_BYTES - OCCURRENCE_BYTES_MAX {
+            blocks.flush(self);
+        }
+        usize::from(self.waiting)
+    }
+}
+
+/// The next bytes of a stream. They are put together in a register, since a copy of a few bytes of unknown number is a call.
+#[derive(Default)]
+struct Word {
+    bytes: u64,
+    bits: u32,
+}
+
+impl Word {
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.bytes |= u64::from(byte) << self.bits;
+        self.bits += 8;
+    }
+
+    /// Appends a varint. The word is wrong if the value has more than two bytes.
+    #[inline]
+    fn push_varint(&mut self, value: u32) {
+        let is_long = value >= 0x80;
+        let long = (value >> 7 | 0x80) & 0xff | (value & 0x7f) << 8;
+        self.bytes |= u64::from(if is_long { long } else { value }) << self.bits;
+        self.bits += 8 + 8 * u32::from(is_long);
+    }
+}
+
 /// Returns the number of bytes before the next row.
 #[inline]
 fn end_of_row(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGHEST: u64 = 0x80 * ONES;
+    // A 0 after a byte with its highest bit set ends a varint.
     let mut before = 0;
-    for (at, &byte) in bytes.iter().enumerate() {
-        // A 0 after a byte with its highest bit set ends a varint.
-        if byte == 0 && before < 0x80 {
-            return at;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // The highest bit of each byte that is 0: no carry leaves a byte.
+        let zeros = !(((word & !HIGHEST) + !HIGHEST) | word) & HIGHEST;
+        let ends = zeros & !(word << 8 | before);
+        if ends != 0 {
+            return 8 * number + ends.trailing_zeros() as usize / 8;
         }
-        before = byte;
+        before = word >> 56;
+    }
+    for (number, &byte) in rest.iter().enumerate() {
+        if byte == 0 && before & 0x80 == 0 {
+            return 8 * words.len() + number;
+        }
+        before = byte.into();
     }
     bytes.len()
-}
-
-/// Writes a varint, most of which have one or two bytes.
-#[inline]
-fn write(out: &mut [u8], value: u32) -> usize {
-    match value {
-        0..0x80 => {
-            out[0] = value as u8;
-            1
-        }
-        0x80..0x4000 => {
-            out[..2].copy_from_slice(&[(value >> 7) as u8 | 0x80, value as u8 & 0x7f]);
-            2
-        }
-        _ => varint::write(out, value.into()),
-    }
 }
 
 impl Blocks {

@@ -14,11 +14,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::quoted;
-use sqluice_core::sqlite_error::failed;
+use sqluice_core::sqlite_error::{failed, said};
 use sqluice_format::fts5::read::{Level, SegmentSpan, Structure};
 use sqluice_format::fts5::{SegmentWriter, averages, level_of, structure_of_none};
 
@@ -256,9 +256,28 @@ impl<'t> TextTable<'t> {
         match query.collect(&|| collector.worker(), (workers, memory_bytes / 4), (cancel, progress)) {
             Ok(()) => Ok(true),
             Err(NotCollected::Rowids) => Ok(false),
+            Err(NotCollected::Sqlite(error)) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
+                Err(self.too_big(error))
+            }
             Err(NotCollected::Sqlite(error)) => Err(self.shadows.cannot("read the texts of")(error)),
             Err(NotCollected::Failed(error)) => Err(error),
         }
+    }
+
+    /// Returns the error for a row that is too big for SQLite.
+    fn too_big(&self, error: rusqlite::Error) -> Error {
+        let Declaration { name, content, .. } = self.declaration;
+        let row = match self.declaration.row_with(self.shadows.connection, ErrorCode::TooBig) {
+            Some(rowid) => format!("the row with rowid {rowid}"),
+            None => "a row".to_owned(),
+        };
+        let of = match content {
+            Content::External { table, .. } => format!(" of {table}"),
+            Content::Own | Content::None => String::new(),
+        };
+        Error::input(format!("{row}{of} is too big for the full-text index {name}"))
+            .because(said(error))
+            .hint("SQLite reads at most 1,000,000,000 bytes of a row: shorten its text, or leave the row out")
     }
 
     fn collect_segments(&self, inputs: &[SegmentSpan], collector: &Collector<'_>) -> Result<()> {

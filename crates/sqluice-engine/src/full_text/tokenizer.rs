@@ -6,6 +6,8 @@
 //!                                                                  closure  <── xToken ───────┘
 //! ```
 //!
+//! The ASCII parts of most texts are split by `split`, which gives the same tokens.
+//!
 //! Each thread has a tokenizer of its own, in a connection of its own, so that no lock is taken.
 //!
 //! Invariant: the object is used and deleted while its connection is open. A panic of the closure does not unwind through SQLite.
@@ -20,10 +22,14 @@ use rusqlite::ffi::{self, Fts5Tokenizer, fts5_api, fts5_tokenizer};
 use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{Connection, params_from_iter};
 
+use super::split::Splitter;
+
 /// A tokenizer that SQLite knows by its name.
 pub(crate) struct Tokenizer {
     object: *mut Fts5Tokenizer,
     functions: fts5_tokenizer,
+    /// The splitter of ASCII texts. `None` if SQLite splits all texts.
+    splitter: Option<Splitter>,
     /// The connection that owns the tokenizer's module.
     _connection: Connection,
 }
@@ -93,18 +99,38 @@ impl Tokenizer {
         if created != ffi::SQLITE_OK || object.is_null() {
             return Err(NoTokenizer::Refused);
         }
-        Ok(Tokenizer { object, functions, _connection: connection })
+        let mut tokenizer = Tokenizer { object, functions, splitter: None, _connection: connection };
+        tokenizer.splitter = Splitter::of(arguments, |text| {
+            let mut tokens = Vec::new();
+            tokenizer.by_sqlite(text, &mut |token: &[u8], _| tokens.push(token.to_vec())).ok()?;
+            Some(tokens)
+        });
+        Ok(tokenizer)
     }
 
     /// Calls `each` with each token of a text, in order, and with `true` if the token has the position of the token before.
     ///
     /// # Errors
     /// If the tokenizer fails, as without memory.
+    #[inline]
     pub(crate) fn tokenize<F: FnMut(&[u8], bool)>(
         &mut self,
         text: &[u8],
         each: &mut F,
     ) -> rusqlite::Result<()> {
+        let mut splitter = self.splitter.take();
+        let split = splitter
+            .as_mut()
+            .and_then(|splitter| splitter.split(text, each, |part, each| self.by_sqlite(part, each)));
+        self.splitter = splitter;
+        match split {
+            Some(done) => done,
+            None => self.by_sqlite(text, each),
+        }
+    }
+
+    /// Lets SQLite split a text, as [`Tokenizer::tokenize`] does.
+    fn by_sqlite<F: FnMut(&[u8], bool)>(&self, text: &[u8], each: &mut F) -> rusqlite::Result<()> {
         let failed = |code| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
         let Some(tokenize) = self.functions.xTokenize else { return Err(failed(ffi::SQLITE_MISUSE)) };
         let bytes = c_int::try_from(text.len()).map_err(|_| failed(ffi::SQLITE_TOOBIG))?;
@@ -162,5 +188,120 @@ unsafe extern "C" fn take<F: FnMut(&[u8], bool)>(
             call.panic = Some(panic);
             ffi::SQLITE_ABORT
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sqluice_testkit::cases;
+
+    use super::*;
+
+    /// The tokenizers whose ASCII texts are split here, with options that change the meaning of ASCII bytes.
+    const TOKENIZERS: &[&[&str]] = &[
+        &["unicode61"],
+        &["UNICODE61", "remove_diacritics", "2"],
+        &["unicode61", "remove_diacritics", "0", "tokenchars", "-_A "],
+        &["unicode61", "separators", "aZ5\u{e9}"],
+        &["unicode61", "categories", "L* N* Co Mn P*", "separators", "."],
+        &["ascii"],
+        &["ascii", "tokenchars", "-\u{e9}", "separators", "bQ"],
+        &["trigram"],
+        &["trigram", "case_sensitive", "1"],
+        &["trigram", "remove_diacritics", "1"],
+    ];
+
+    /// Parts of texts: ASCII, letters and marks of other scripts, and bytes that are no UTF-8.
+    const PARTS: &[&[u8]] = &[
+        b"a",
+        b"Z",
+        b"5",
+        b"Q",
+        b"b",
+        b" ",
+        b"  ",
+        b"-",
+        b"_",
+        b".",
+        b"\0",
+        b"\x7f",
+        b"\n",
+        b"@",
+        b"[",
+        b"`",
+        b"{",
+        b"word",
+        b"LongWordOfManyLetters",
+        b"ab",
+        b"abc",
+        b"abcd",
+        b" one Two ",
+        "\u{e9}".as_bytes(),
+        "\u{301}".as_bytes(),
+        "\u{391}\u{3ac}".as_bytes(),
+        "\u{6f22}".as_bytes(),
+        "\u{2014}".as_bytes(),
+        "\u{1f600}".as_bytes(),
+        b"\x80",
+        b"\xc3",
+        b"\xff",
+        b"\xe2\x82",
+        b"\xed\xa0\x80",
+        b"\xc0\x80",
+    ];
+
+    fn tokenizer(arguments: &[&str]) -> Tokenizer {
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        Tokenizer::new(&arguments).unwrap()
+    }
+
+    fn same(arguments: &[&str], text: &[u8]) -> Result<(), TestCaseError> {
+        let mut tokenizer = tokenizer(arguments);
+        prop_assert!(tokenizer.splitter.is_some(), "{arguments:?}");
+        let (mut ours, mut expected) = (Vec::new(), Vec::new());
+        tokenizer.tokenize(text, &mut |token: &[u8], at: bool| ours.push((token.to_vec(), at))).unwrap();
+        tokenizer.by_sqlite(text, &mut |token: &[u8], at: bool| expected.push((token.to_vec(), at))).unwrap();
+        prop_assert_eq!(ours, expected, "{:?} {:?}", arguments, text);
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(cases(400))]
+        #[test]
+        fn texts_are_split_as_sqlite_splits_them(
+            arguments in prop::sample::select(TOKENIZERS),
+            parts in prop::collection::vec(prop::sample::select(PARTS), 0..40),
+        ) {
+            same(arguments, &parts.concat())?;
+        }
+
+        #[test]
+        fn any_bytes_are_split_as_sqlite_splits_them(
+            arguments in prop::sample::select(TOKENIZERS),
+            text in prop::collection::vec(prop_oneof![3 => 0x20_u8..0x80, 1 => any::<u8>()], 0..200),
+        ) {
+            same(arguments, &text)?;
+        }
+    }
+
+    #[test]
+    fn long_texts_are_split_as_sqlite_splits_them() {
+        let ascii = b"Lorem ipsum_dolor, sit-amet 42 ".repeat(1000);
+        let mixed = "straße, naïve café Привет мир ".repeat(300).into_bytes();
+        let long = vec![b'X'; 100_000];
+        let huge = [&b"y ".repeat(1 << 19)[..], "é".as_bytes()].concat();
+        for arguments in TOKENIZERS {
+            for text in [&ascii, &mixed, &long, &[&ascii[..], &mixed, &long, &ascii].concat()] {
+                same(arguments, text).unwrap();
+            }
+        }
+        same(&["unicode61"], &huge).unwrap();
+    }
+
+    #[test]
+    fn a_tokenizer_with_another_way_to_split_gets_whole_texts() {
+        assert!(tokenizer(&["porter"]).splitter.is_none());
+        assert!(tokenizer(&["porter", "ascii"]).splitter.is_none());
     }
 }

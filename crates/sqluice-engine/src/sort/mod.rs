@@ -38,6 +38,7 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use buffer::{Buffer, SLACK_BYTES};
+pub(crate) use items::first_bytes::first_bytes;
 pub use items::order::{Item, Layout, Order};
 pub use items::sample::Ranges;
 pub use runs::in_order::RunsInOrder;

@@ -71,12 +71,15 @@ fn sort(
     spill: &Arc<Spill>,
 ) -> Result<Vec<Vec<Owned>>> {
     let sorter = Sorter::with_ranges(layout.clone(), course.buffer_bytes, spill, ranges);
+    // Other orders have no records.
+    let has_values = course.values && !matches!(layout.order, Order::Bytes);
     // Thread `t` of `n` pushes the items `t`, `t + n`, `t + 2n` and so on, so that the keys of different threads interleave.
     std::thread::scope(|scope| {
         let push = |thread: usize| {
             let mut buffer = sorter.buffer();
             for item in items.iter().skip(thread).step_by(course.threads) {
-                let is_pushed = match ints(&item.record).filter(|_| course.values).as_deref() {
+                let ints = has_values.then(|| ints(&item.record)).flatten();
+                let is_pushed = match ints.as_deref() {
                     Some(&[first, second]) if item.record.len() % 2 == 0 => {
                         buffer.push_pair_of([first, second])?
                     }
@@ -88,7 +91,7 @@ fn sort(
                         true
                     }
                     Some(ints) if buffer.takes_ints() => buffer.push_ints(ints)?,
-                    _ if course.values => match record::decode(&item.record).unwrap()[..] {
+                    _ if has_values => match record::decode(&item.record).unwrap()[..] {
                         [Value::Text(text), Value::Int(int)] => {
                             buffer.push_text(text, (0, text.len()), int)?
                         }
@@ -274,7 +277,17 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
     });
     let by_rowid = (any::<bool>(), any_items(1))
         .prop_map(|(number, items)| (Layout { order: Order::Rowid, rowid: true, number }, items));
-    prop_oneof![4 => by_record.boxed(), 2 => by_decodable.boxed(), 1 => by_rowid.boxed()]
+    // Few different keys, some of which begin with others, with long parts that are equal.
+    let key = (vec(select(vec![0, b'a', 0xff]), 0..4), select(vec![0, 13, 14, 40, 90]));
+    let by_bytes = (any_items(1), vec(key, 1..9)).prop_map(|(mut items, keys)| {
+        for (number, item) in items.iter_mut().enumerate() {
+            let (end, start) = &keys[number % keys.len()];
+            let key = [&vec![b'a'; *start][..], end].concat();
+            item.record = [&[key.len() as u8], &key[..], &item.record].concat();
+        }
+        (Layout { order: Order::Bytes, rowid: true, number: false }, items)
+    });
+    prop_oneof![4 => by_record.boxed(), 2 => by_decodable.boxed(), 1 => by_rowid.boxed(), 1 => by_bytes.boxed()]
 }
 
 fn any_course() -> impl Strategy<Value = Course> {

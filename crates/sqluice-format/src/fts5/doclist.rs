@@ -151,6 +151,7 @@ impl EntryList {
     }
 
     /// Appends an entry with these positions. `is_deleted` and `is_present` are those of [`Entry`].
+    #[inline]
     pub fn push_row(
         &mut self,
         detail: Detail,
@@ -158,6 +159,22 @@ impl EntryList {
         (is_deleted, is_present): (bool, bool),
         positions: &[u8],
     ) {
+        if let (Detail::Full | Detail::Column, false, Some((first, last)), [_] | [_, _]) =
+            (detail, is_deleted, self.rowids, positions)
+            && let delta @ 1..0x4000 = rowid.wrapping_sub(last) as u64
+        {
+            // Most rows have a term once: the bytes are put together in a word, and written at once.
+            let long = (delta >> 7 | 0x80) << 8 | delta & 0x7f;
+            let (head, bytes) = if delta < 0x80 { (delta, 1) } else { (long, 2) };
+            let head = (head << 8) | (2 * positions.len() as u64);
+            let word = positions.iter().fold(head, |word, byte| word << 8 | u64::from(*byte));
+            let bytes = bytes + 1 + positions.len();
+            let end = self.entries.len() + bytes;
+            self.entries.extend_from_slice(&(word << (u64::BITS as usize - 8 * bytes)).to_be_bytes());
+            self.entries.truncate(end);
+            self.rowids = Some((first, rowid));
+            return;
+        }
         self.rowid(rowid);
         if detail == Detail::None {
             let marks = usize::from(is_deleted) + usize::from(is_deleted && is_present);

@@ -48,6 +48,35 @@ Loaded 1 row into x.db: 8.2 kB in [..]s ([..] rows/s)
 }
 
 #[test]
+fn the_report_of_a_load_has_the_full_text_tables_whose_indexes_were_made() {
+    let folder = folder();
+    let folder = folder.path();
+    let schema = "\
+CREATE TABLE one (a INTEGER, b TEXT);
+CREATE VIRTUAL TABLE f USING fts5(b, content=one);
+CREATE TRIGGER t AFTER INSERT ON one BEGIN INSERT INTO f(rowid, b) VALUES (new.rowid, new.b); END;
+CREATE VIRTUAL TABLE own USING fts5(a, b)";
+    // Few rows would go through the trigger.
+    let rows: String = (0..1000).map(|row| format!("{row},word{row}\n")).collect();
+    fs::write(folder.join("many.csv"), format!("a,b\n{rows}")).unwrap();
+    fs::write(folder.join("s.sql"), schema).unwrap();
+    for (name, listed) in [("one", "f"), ("own", "own")] {
+        // An index over a table without rows is made, too.
+        let all = if name == "own" { json!(["own", "f"]) } else { json!([listed]) };
+        let load = ["load", "x.db", "many.csv", "--table", name];
+        let new = [&load[..], &["--schema", "s.sql", "--overwrite"]].concat();
+        let append = [&load[..], &["--append"]].concat();
+        for (args, expected) in [(new, all), (append, json!([listed]))] {
+            let ran = run(folder, [&args[..], &["--json"]].concat()).ok();
+            assert_eq!(ran.json()["full_text"], expected, "{args:?}");
+            let ran = run(folder, [&args[..], &["--verbose"]].concat()).ok();
+            let line = format!("  {listed}: full-text index of all rows\n");
+            assert!(ran.stderr.contains(&line), "{args:?}: {ran:?}");
+        }
+    }
+}
+
+#[test]
 fn with_json_an_error_is_json_on_standard_output() {
     let folder = folder();
     let folder = folder.path();

@@ -265,7 +265,7 @@ fn a_tokenizer_of_an_application_is_unknown() {
 
 #[test]
 fn a_panic_of_the_closure_passes_through_sqlite() {
-    let mut tokenizer = Tokenizer::new(&["ascii".to_owned()]).unwrap();
+    let mut tokenizer = Tokenizer::new(&["porter".to_owned()]).unwrap();
     let mut count = 0;
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         tokenizer.tokenize(b"a b c", &mut |_: &[u8], _| {

@@ -3,6 +3,9 @@
 use std::cmp::Ordering;
 
 use sqluice_format::key::{DECODED_ROOM, KeyOrder};
+use sqluice_format::varint;
+
+use super::first_bytes::first_bytes;
 
 /// The size in bytes of a prefix, which is the start of a normalized key, read as a number that sorts like these bytes.
 const PREFIX_BYTES: usize = size_of::<u128>();
@@ -17,6 +20,8 @@ pub enum Order {
     Record(KeyOrder),
     /// The order by rowid, then by number.
     Rowid,
+    /// The order by the bytes at the start of the record, whose number precedes them as a varint, then by number.
+    Bytes,
 }
 
 /// An item to sort. A field that the layout does not keep is read back as 0.
@@ -74,6 +79,7 @@ impl Order {
         match self {
             Order::Record(key) => key.prefix(item.record),
             Order::Rowid => (u128::from(ordered(item.rowid)) << 64) | u128::from(item.number),
+            Order::Bytes => first_bytes(key_bytes(item.record)),
         }
     }
 
@@ -82,7 +88,7 @@ impl Order {
     pub(in crate::sort) fn decodable_prefix(&self, record: &[u8]) -> (u128, bool) {
         match self {
             Order::Record(key) => key.decodable_prefix(record),
-            Order::Rowid => (0, false),
+            Order::Rowid | Order::Bytes => (0, false),
         }
     }
 
@@ -92,7 +98,7 @@ impl Order {
     pub(in crate::sort) fn decodable_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
         match self {
             Order::Record(key) => key.decodable_prefix_of_ints(values),
-            Order::Rowid => None,
+            Order::Rowid | Order::Bytes => None,
         }
     }
 
@@ -100,7 +106,7 @@ impl Order {
     pub(in crate::sort) fn has_pairs(&self) -> bool {
         match self {
             Order::Record(key) => key.has_pairs(),
-            Order::Rowid => false,
+            Order::Rowid | Order::Bytes => false,
         }
     }
 
@@ -109,7 +115,7 @@ impl Order {
     pub(in crate::sort) fn pair(&self, halves: [u64; 2]) -> u128 {
         match self {
             Order::Record(key) => key.pair(halves),
-            Order::Rowid => unreachable!("a rowid is no pair"),
+            Order::Rowid | Order::Bytes => unreachable!("a rowid is no pair"),
         }
     }
 
@@ -119,7 +125,7 @@ impl Order {
     pub(in crate::sort) fn short_pair(&self, halves: [u64; 2]) -> u64 {
         match self {
             Order::Record(key) => key.short_pair(halves),
-            Order::Rowid => unreachable!("a rowid is no pair"),
+            Order::Rowid | Order::Bytes => unreachable!("a rowid is no pair"),
         }
     }
 
@@ -128,7 +134,7 @@ impl Order {
     pub(in crate::sort) fn short_of_pair(&self, pair: u128) -> Option<u64> {
         match self {
             Order::Record(key) => key.short_of_pair(pair),
-            Order::Rowid => None,
+            Order::Rowid | Order::Bytes => None,
         }
     }
 
@@ -137,7 +143,7 @@ impl Order {
     pub(in crate::sort) fn pair_of_short(&self, short: u64) -> u128 {
         match self {
             Order::Record(key) => key.pair_of_short(short),
-            Order::Rowid => unreachable!("a rowid is no pair"),
+            Order::Rowid | Order::Bytes => unreachable!("a rowid is no pair"),
         }
     }
 
@@ -146,7 +152,7 @@ impl Order {
     pub(in crate::sort) fn pair_of(&self, record: &[u8]) -> Option<u128> {
         match self {
             Order::Record(key) => key.pair_of(record),
-            Order::Rowid => None,
+            Order::Rowid | Order::Bytes => None,
         }
     }
 
@@ -156,7 +162,7 @@ impl Order {
     pub(in crate::sort) fn decode_pair(&self, pair: u128, record: &mut [u8; DECODED_ROOM]) -> usize {
         match self {
             Order::Record(key) => key.decode_pair(pair, record),
-            Order::Rowid => unreachable!("a rowid is no pair"),
+            Order::Rowid | Order::Bytes => unreachable!("a rowid is no pair"),
         }
     }
 
@@ -166,7 +172,7 @@ impl Order {
     pub(in crate::sort) fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
         match self {
             Order::Record(key) => key.uuid_key(record),
-            Order::Rowid => None,
+            Order::Rowid | Order::Bytes => None,
         }
     }
 
@@ -181,7 +187,7 @@ impl Order {
     ) -> Option<([u64; 4], u128, usize)> {
         match self {
             Order::Record(key) => key.uuid_key_of_text(data, text, int),
-            Order::Rowid => None,
+            Order::Rowid | Order::Bytes => None,
         }
     }
 
@@ -191,7 +197,7 @@ impl Order {
     pub(in crate::sort) fn decode_uuid(&self, key: [u64; 4], record: &mut [u8; DECODED_ROOM]) -> usize {
         match self {
             Order::Record(order) => order.decode_uuid(key, record),
-            Order::Rowid => unreachable!("a rowid is no UUID"),
+            Order::Rowid | Order::Bytes => unreachable!("a rowid is no UUID"),
         }
     }
 
@@ -201,7 +207,7 @@ impl Order {
     pub(in crate::sort) fn decodable_key(&self, record: &[u8]) -> Option<([u128; 2], usize)> {
         match self {
             Order::Record(key) => key.decodable_key(record),
-            Order::Rowid => None,
+            Order::Rowid | Order::Bytes => None,
         }
     }
 
@@ -216,7 +222,7 @@ impl Order {
     ) -> Option<([u128; 2], usize, usize)> {
         match self {
             Order::Record(key) => key.decodable_key_of_text(data, text, int),
-            Order::Rowid => None,
+            Order::Rowid | Order::Bytes => None,
         }
     }
 
@@ -230,7 +236,7 @@ impl Order {
     ) -> usize {
         match self {
             Order::Record(order) => order.decode(key, record),
-            Order::Rowid => unreachable!("a rowid does not decode to a record"),
+            Order::Rowid | Order::Bytes => unreachable!("a rowid does not decode to a record"),
         }
     }
 
@@ -241,6 +247,9 @@ impl Order {
             // Only the rowid is the key. `item.number` orders items of the same rowid, but must not cut them apart.
             (Order::Rowid, 0) => u128::from(ordered(item.rowid)) << 64,
             (Order::Rowid, _) => 0,
+            (Order::Bytes, _) => {
+                first_bytes(key_bytes(item.record).get(depth * PREFIX_BYTES..).unwrap_or_default())
+            }
         }
     }
 
@@ -249,6 +258,7 @@ impl Order {
         let key = match self {
             Order::Record(key) => key.compare(a.record, b.record),
             Order::Rowid => a.rowid.cmp(&b.rowid),
+            Order::Bytes => key_bytes(a.record).cmp(key_bytes(b.record)),
         };
         key.then(a.number.cmp(&b.number)).then(a.rowid.cmp(&b.rowid)).then_with(|| a.record.cmp(b.record))
     }
@@ -300,6 +310,14 @@ impl Layout {
     pub(in crate::sort) fn item_bytes(&self, item: &Item<'_>) -> u64 {
         item.record.len() as u64 + 8 * (u64::from(self.rowid) + u64::from(self.number))
     }
+}
+
+/// Returns the key of a record of [`Order::Bytes`].
+#[inline]
+fn key_bytes(record: &[u8]) -> &[u8] {
+    let (len, at) = varint::first(record).unwrap_or_default();
+    // A record that was damaged in the temporary file has any order, and its reader notices.
+    record[at..].get(..len as usize).unwrap_or_default()
 }
 
 /// Converts a rowid to an unsigned number that sorts like the rowid.

@@ -84,7 +84,7 @@ fn a_load_fills_the_full_text_tables_of_its_schema() {
         let load =
             Load::new(&path, [&csv]).schema(schema.clone()).table("t".to_owned()).write(options(threads));
         let report = load.run().unwrap();
-        assert_eq!(report.rows, texts.len() as u64);
+        assert_eq!((report.rows, &*report.full_text), (texts.len() as u64, &["f".to_owned()][..]));
         let ours = Connection::open(&path).unwrap();
         assert!(levels(&ours, "f") > 4);
         if threads == 1 {

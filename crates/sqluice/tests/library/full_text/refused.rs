@@ -74,3 +74,24 @@ fn what_can_not_be_made_is_refused_by_name_before_anything_is_written() {
     }
     assert!(but_for_counters(&path) == before);
 }
+
+#[test]
+fn a_row_that_is_too_big_for_sqlite_is_named() {
+    let home = Home::new();
+    let path = home.path("x.db");
+    let connection = Connection::open(&path).unwrap();
+    // SQLite refuses the text before it takes memory for it.
+    connection
+        .execute_batch(
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, n, other); CREATE INDEX i ON t (other);
+             INSERT INTO t VALUES (-3, 5, 9), (7, 2000000000, 8), (9, 3, 7);
+             CREATE VIEW v AS SELECT id, CAST(zeroblob(n) AS TEXT) AS a FROM t;
+             CREATE VIRTUAL TABLE f USING fts5(a, content=v, content_rowid=id)",
+        )
+        .unwrap();
+    connection.close().unwrap();
+    let index = Index::new(&path, [""; 0]).full_text(FullText::default().rebuild(["f"]));
+    let error = index.run().unwrap_err();
+    assert_eq!(error.message(), "the row with rowid 7 of v is too big for the full-text index f");
+    assert!(error.hint_text().unwrap().contains("1,000,000,000 bytes"), "{error}");
+}
