@@ -115,9 +115,10 @@ def load(
     line_end: "crlf" if LF and CR by themselves are text.
     skip_lines: the number of lines to skip; 0 also keeps lines before the table that would be recognised as no part of it. pad: fields that are
     missing at the end of a record are NULL. strict_quotes: a quote inside an unquoted field makes a bad row, and so does a quoted field whose lines
-    could be rows, which is only a warning by default. trim: blanks around unquoted values are removed. keep_empty_rows: rows at the end of a file
-    whose fields are all empty are rows; without it they are left out of new tables. lenient_json: NaN in JSON is NULL, Infinity a float, and half of
-    a surrogate pair U+FFFD; without it such a record is bad.
+    could be rows, which is only a warning by default. trim: blanks around unquoted values are removed.
+    keep_empty_rows: rows of empty fields at the end of a file are loaded; without it they are left out, unless the table exists or is declared
+    with several columns.
+    lenient_json: NaN in JSON is NULL, Infinity a float, and half of a surrogate pair U+FFFD; without it such a record is bad.
     schema: statements that declare the tables, or the path of a file with them; types: the types of some columns. lossy: accepts values that SQLite
     would round or overflow; by default they make bad rows.
     date: formats of columns with dates, such as {"placed": "%d.%m.%Y"}, which become ISO 8601 text. boolean: columns of booleans, which become

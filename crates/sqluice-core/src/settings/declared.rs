@@ -196,7 +196,7 @@ settings! {
         Comment = "comment": of(Kind::Character, "CHAR", "Skip lines that begin with this character, or none [default: recognised: none or #]").below(FILE_FORMAT).hidden();
         Null = "null": of(Kind::Texts, "TOKEN", "Read this unquoted text, such as NA, as NULL, in addition to the empty field; repeatable [default: none]").below(FILE_FORMAT).hidden();
         Trim = "trim": switch("Remove blanks around values that are not quoted [default: they belong to the value]").below(FILE_FORMAT).hidden();
-        KeepEmptyRows = "keep_empty_rows": switch("Load rows at the end of a file of which all fields are empty, as spreadsheets write them, or empty lines at the end of one column [default: they are left out of new tables]")
+        KeepEmptyRows = "keep_empty_rows": switch("Load rows of empty fields at the end of a file, as spreadsheets write them, or empty lines at the end of a file with one column [default: they are left out, unless the table exists or is declared with several columns]")
             .below(FILE_FORMAT).hidden();
         EmptyAsText = "empty_as_text": switch("Read an unquoted empty field as empty text, not as NULL").below(FILE_FORMAT).hidden();
         Encoding = "encoding": of(Kind::Text, "NAME", "The encoding of the files, such as windows-1252 or utf-16le [default: UTF-8, or what the byte order mark says]")

@@ -389,7 +389,7 @@ where
     Owned::Reals(places.iter().map(|at| at.map_or(0.0, |at| values[at].into())).collect())
 }
 
-/// Returns the integers that Arrow stores for dates, times and durations: counts of the type's unit.
+/// Returns the integers that Arrow stores for durations and timestamps: counts of the type's unit.
 fn whole<'a>(array: &dyn Array, places: &[Option<usize>]) -> Owned<'a> {
     Owned::Ints(places.iter().map(|at| at.and_then(|at| raw(array, at)).unwrap_or_default()).collect())
 }

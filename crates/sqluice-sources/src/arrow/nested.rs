@@ -1,8 +1,9 @@
 //! Writes lists, structs, maps and unions as JSON.
 //!
 //! Floats are written with the fewest digits that identify them. NaN and infinities, which JSON lacks, become null. Binaries are written in
-//! hexadecimal digits. Dates and times have the same form as in columns of their own, so a date outside the years 0 to 9999 makes its row a
-//! bad row. A map becomes an object; the JSON of a key that is not text becomes the name.
+//! hexadecimal digits. Dates and times have the same text as in columns of their own (also if timestamps in columns become Unix numbers), so
+//! a date outside the years 0 to 9999 makes its row a bad row. A map becomes an object; the JSON of a key that is not text becomes the
+//! name.
 
 use std::fmt::Write;
 
@@ -17,7 +18,8 @@ use super::{fixed, moment};
 /// JSON text that is being written, with its first fault.
 pub(super) struct Json<'a> {
     pub(super) text: &'a mut String,
-    /// The first value that has no JSON form. Arrow's stored number is written in its place, so that the bad row can be shown.
+    /// The reason why the first value without a JSON form has none. Something is written in its place, so that the bad row can be shown: the
+    /// stored number of a date, or text with U+FFFD for bytes that are not UTF-8.
     pub(super) fault: Option<String>,
     /// The length at which writing stops: a longer text will be refused.
     end: usize,
@@ -187,7 +189,7 @@ pub(super) fn moment(array: &dyn Array, at: usize, out: &mut String) -> Option<(
     Some(())
 }
 
-/// Returns the number that Arrow stores for a date, a time or a duration.
+/// Returns the number that Arrow stores for a date, a time, a timestamp or a duration; `None` for other types.
 pub(super) fn raw(array: &dyn Array, at: usize) -> Option<i64> {
     Some(match array.data_type() {
         DataType::Date32 => array.as_primitive::<Date32Type>().value(at).into(),

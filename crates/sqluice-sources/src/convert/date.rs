@@ -10,7 +10,8 @@
 //! A fraction has 3, 6 or 9 digits, as few as it needs, and none if it is zero. Times with an offset become UTC. So the texts of a column
 //! sort by time, and have the same form as the texts of Parquet and Arrow.
 //!
-//! A number may lack its leading zeros, unless another digit follows the number: `%Y%m%d` takes eight digits, `%d.%m.%Y` also `1.2.2024`.
+//! A number may lack its leading zeros, unless it is a year or another digit follows it: `%Y%m%d` takes eight digits, `%d.%m.%Y` also
+//! `1.2.2024`.
 //! So a text has only one reading. All other characters of the format must stand in the text; case does not matter in names.
 //!
 //! Invariant: SQLite's `date` and `strftime` find the same day and time in each converted text.
@@ -249,8 +250,8 @@ fn incomplete(parts: &[DatePart]) -> Option<String> {
     needed.into_iter().find(|part| !has(*part)).map(|part| format!("{} is missing in it", part.words()))
 }
 
-/// Makes each number of the format take its largest number of digits if a digit may follow it. Returns an error if a fraction, which may
-/// have any number of digits, stands before a digit, or if the format has only one of `%I` and `%p`.
+/// Makes each number of the format take its largest number of digits if a digit may follow it. Returns an error if a fraction, which has
+/// one to nine digits, stands before a digit, or if the format has only one of `%I` and `%p`.
 fn fixed_before_digits(mut items: Vec<Item>) -> Result<Vec<Item>, (String, Message)> {
     let is_twelve = |item: &Item| matches!(item, Item::Hour12 { .. });
     if items.contains(&Item::Half) != items.iter().any(is_twelve) {

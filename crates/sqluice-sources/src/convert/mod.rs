@@ -188,7 +188,7 @@ impl Conversion {
         Conversion { kind: ConversionKind::Form(form), setting: Setting::Timestamp }
     }
 
-    /// Returns `true` if the values become timestamps: dates with a time.
+    /// Returns `true` if the values become timestamps, because the format of a date has a time; `false` for [`Conversion::of_form`].
     pub fn is_moment(&self) -> bool {
         matches!(&self.kind, ConversionKind::Date(format) if format.has_time())
     }

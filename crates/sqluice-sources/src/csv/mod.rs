@@ -13,9 +13,9 @@
 //!   ([`CsvReader::renamed`]).
 //! * A delimiter separates fields: any text, or a run of blanks. The first match counts: `a|||b` with `||` is `a` and `|b`. If the
 //!   delimiter is a run of blanks, blanks at the start and the end of a line separate nothing.
-//! * Records end with LF, CRLF, CR or the end of the file. Lines that begin with the comment character
-//!   are skipped, whatever bytes they have. Empty lines are skipped, too. But in a file of one column, each empty line after the first
-//!   record is a record of one empty field.
+//! * Records end with LF, CRLF, CR or the end of the file ([`LineEnd`] can restrict this to CRLF). Lines that begin with the comment
+//!   character are skipped, whatever bytes they have. Empty lines are skipped, too. But in a file of one column, each empty line after the
+//!   first record is a record of one empty field, unless the delimiter is a run of blanks.
 //! * A field that begins with a quote ends with the closing quote. Blanks may precede the opening quote if the field closes in the same
 //!   line. A quote inside the field is written twice, or behind the escape character, which makes any character stand for itself. Any
 //!   other quote is text, as in csv-core, Python, DuckDB and the shell of SQLite, unless [`CsvOptions::strict_quotes`] is set.
@@ -153,7 +153,7 @@ pub struct CsvOptions {
     /// A flag for each field, `true` if all its known values are numbers. A record that repeats the header, with text in such a field, is
     /// therefore no row.
     pub numbers: Vec<bool>,
-    /// `true` if records at the end of the file whose fields are all empty are left out.
+    /// `true` if records at the end of the file whose fields are all empty are left out, unless the delimiter is a run of blanks.
     pub leave_out_empty: bool,
     /// `true` if some fields of the file are surely quoted, so that a malformed quote is no reason to read all quotes as text.
     pub has_quoted_fields: bool,
@@ -285,7 +285,7 @@ impl CsvOptions {
         fields
     }
 
-    /// Returns `true` if empty lines after the first record are records, too: in a file of one column an empty line is NULL.
+    /// Returns `true` if empty lines after the first record are records, too: in a file of one column, unless blanks separate fields.
     fn has_blank_rows(&self, fields: usize) -> bool {
         fields == 1 && !self.dialect.delimiter.is_whitespace()
     }

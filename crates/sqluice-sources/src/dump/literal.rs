@@ -1,7 +1,8 @@
 //! Decodes rows of literals, such as `(1,'x',NULL,X'00')`.
 //!
-//! [`scan_row`] finds the end of a row, and checks that all its values are literals. [`Values`] decodes them. Two function calls count as
-//! literals, because the shell of SQLite writes text with line ends in this form: `replace('a\nb','\n',char(10))` and `unistr('a\u000ab')`.
+//! [`scan_row`] finds the end of a row, and refuses a row with words or signs that no literal has. [`Values`] decodes the values, and
+//! refuses all others that are not literals. In dumps of SQLite, some expressions count as literals, because programs write text with line
+//! ends or NUL bytes in this form: `replace('a\nb','\n',char(10))`, `unistr('a\u000ab')` and `CAST(X'00' AS TEXT)`.
 
 use super::lex::{Dialect, Look, Rules, is_word, look};
 use crate::needles::first;
@@ -11,7 +12,7 @@ use crate::needles::first;
 pub(super) enum Scanned {
     /// The position after the closing parenthesis.
     End(usize),
-    /// A value is not a literal.
+    /// A value is not a literal, or the dump ends before the row does.
     Other,
     /// The window ends before the row does.
     More,
@@ -129,7 +130,7 @@ pub(super) struct Values<'t> {
     pub(super) rules: Rules,
 }
 
-/// The error if a row can't be decoded, because it has something that only SQLite can evaluate.
+/// The error if a row can't be decoded, because a value is not one of the literals that are decoded here.
 #[derive(Debug)]
 pub(super) struct Undecoded;
 
@@ -249,7 +250,7 @@ impl Values<'_> {
         quotient.map(Literal::Real).ok_or(Undecoded)
     }
 
-    /// Decodes `0x1f`: an integer of SQLite, a blob of MySQL.
+    /// Decodes `0x1f`: an integer of SQLite or PostgreSQL, a blob of MySQL.
     fn hexadecimal(&mut self) -> Result<Literal, Undecoded> {
         let from = self.at + 2;
         let digits = self.text[from..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();

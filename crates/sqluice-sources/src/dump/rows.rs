@@ -1,7 +1,7 @@
 //! A source of the rows of a table in a dump.
 //!
 //! ```text
-//!  pieces of INSERT INTO t VALUES ...       ──> parts of up to 1 MiB ──> threads decode literals to batches
+//!  pieces of INSERT INTO t VALUES ...       ──> parts of about 1 MiB ──> threads decode literals to batches
 //!  pieces of INSERT INTO t(b, a) VALUES ...
 //! ```
 //!
@@ -62,7 +62,7 @@ pub struct TableRows {
 }
 
 impl TableRows {
-    /// Returns the number of rows.
+    /// Returns the number of rows of all pieces. The number of rows that a server sends is not known.
     pub fn rows(&self) -> u64 {
         self.pieces.iter().map(|(piece, _)| piece.rows).sum()
     }
@@ -455,7 +455,7 @@ impl<'p> Decoder<'p> {
             (Literal::Text { start, end }, None)
                 if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() =>
             {
-                let refused = Error::input("a text is not UTF-8, and the dump names no encoding");
+                let refused = Error::input("a text is not UTF-8, and the dump names no other encoding");
                 Err(self
                     .placed(refused, row_start)
                     .hint(message!["name the encoding of the dump: ", Setting::Encoding.to("latin1")]))

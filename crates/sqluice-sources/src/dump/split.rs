@@ -8,7 +8,8 @@
 //!  .dbconfig defensive off                Command
 //! ```
 //!
-//! The dump is read once from start to end, through a window in memory.
+//! The dump is read from start to end, through a window in memory. Only a long statement with rows is read twice, if a row beyond the
+//! window turns out to have a value that is not a literal: the whole is then a statement.
 //!
 //! Invariant: the result does not depend on the size of the window.
 
@@ -83,7 +84,7 @@ pub struct RowsOfItem {
 /// Consecutive rows, which one thread decodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The offset of the first byte, which begins a statement or, within a long statement, a row.
+    /// The offset of the first byte, which begins a statement, a row within a long statement, or a line of COPY data.
     pub start: u64,
     /// The offset after the last byte.
     pub end: u64,
@@ -360,8 +361,8 @@ impl<'f> Splitter<'f> {
         }
     }
 
-    /// Returns the part of a word that comes before a delimiter of MySQL, such as 3 for `END$$`. The word has `bytes` bytes and begins at `at`.
-    /// Returns `None` if the window ends within a possible delimiter.
+    /// Returns the number of bytes of a word before a delimiter of MySQL that touches it, such as 3 for `END$$`; `bytes` if no delimiter
+    /// does. The word has `bytes` bytes and begins at `at`. Returns `None` if the window ends within a possible delimiter.
     fn before_delimiter(&self, at: usize, bytes: usize) -> Option<usize> {
         if self.rules.dialect != Dialect::MySql || self.delimiter == b";" {
             return Some(bytes);
@@ -415,7 +416,8 @@ impl<'f> Splitter<'f> {
         Ok(())
     }
 
-    /// Reads consecutive statements with rows for the same table. Returns `false` if no such statement begins here.
+    /// Reads consecutive statements with rows for the same table. Returns `false` if no such statement begins here, or if the first one has
+    /// something else than rows of literals.
     fn rows(&mut self) -> Result<bool> {
         let start = self.offset();
         let Some((header, copy)) = self.header()? else { return Ok(false) };
@@ -507,8 +509,8 @@ impl<'f> Splitter<'f> {
         Ok(same)
     }
 
-    /// Moves past the rows of a statement and its delimiter, and cuts a long statement into pieces. Returns the offset after the delimiter, or
-    /// `None` if a value is not a literal.
+    /// Moves past the rows of a statement and its delimiter, and cuts a long statement into pieces. Returns the offset after the delimiter;
+    /// `None` if a value is not a literal, or if a clause follows the rows that is not skipped.
     fn rows_of_statement(&mut self, open: &mut Piece) -> Result<Option<u64>> {
         loop {
             match self.skip_to(b'(')? {
@@ -633,7 +635,8 @@ impl<'f> Splitter<'f> {
     }
 }
 
-/// Returns the encoding that a SET statement sets, if it sets one: `Some(None)` for UTF-8. `statement` is in lower case.
+/// Returns the encoding that a SET statement sets, if it sets a known one: `Some(None)` for UTF-8, and for ASCII and `binary`, which are
+/// read as UTF-8. `statement` is in lower case.
 fn encoding_of(statement: &str, dialect: Dialect) -> Option<Option<&'static encoding_rs::Encoding>> {
     let named = match dialect {
         Dialect::Sqlite => return None,

@@ -280,7 +280,8 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
 }
 
 /// Returns the number of fields of each record in a file without a header: the number that most records have. If some records differ, or if
-/// `pad` fills missing fields, it is the number of columns that the user names or declares. So the first record may be an odd one.
+/// `pad` fills missing fields, it is the number of columns that the user names or declares. So the first record may be an odd one. Returns
+/// `None` for a file with a header or without records.
 fn fields(request: &OpenRequest<'_>, sniffed: &Sniffed) -> Option<usize> {
     let named = request.columns.map_or(request.declared.len(), <[String]>::len);
     match sniffed.fields {

@@ -5,7 +5,7 @@
 //!                                                                        └──> Content: all rows, as often as they are needed
 //! ```
 //!
-//! To add a format, add a folder here with a [`Format`] and a [`Content`], and a [`FileFormat`] to the list below. Front ends, help texts and
+//! To add a format, add a module here with a [`Format`] and a [`Content`], and a [`FileFormat`] to the list below. Front ends, help texts and
 //! messages read the list. CONTRIBUTING.md has the steps. Formats without a reader, such as PDF, are listed in [`foreign`](super::input::foreign).
 //!
 //! Modules, from the bottom up:

@@ -111,7 +111,7 @@ fn foreign_of(
     Ok(of_lines(&input.sample(bytes_max.min(LINES_BYTES))?))
 }
 
-/// Returns `true` if the first bytes or the name of a file show a format other than CSV.
+/// Returns `true` if the first bytes or the name of a file show a format other than CSV and SQLite.
 fn is_of_format(head: &[u8], extension: &str) -> bool {
     ALL.iter().filter(|format| ***format != CSV && ***format != SQLITE).any(|format| {
         format.extensions.contains(&extension)
@@ -218,7 +218,8 @@ fn layout(format: &'static FileFormat, start: &Start<'_>) -> Option<&'static Fil
     format.reader().map_or(Some(format), |reader| reader.layout(format, start))
 }
 
-/// Returns `true` if the first bytes of a file are those of an SQLite database.
+/// Returns `true` if the first bytes of a file are those of an SQLite database. Returns `false` for a pipe or a member of an archive, whose
+/// first bytes are not read here.
 fn is_database(input: &InputFile, path: &Path) -> Result<bool> {
     let magic = SQLITE.signatures[0];
     if let Some(file) = input.remote() {

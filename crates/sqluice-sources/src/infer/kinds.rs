@@ -45,7 +45,7 @@ const MARKERS_MAX: usize = 4;
 /// The marker of NULL that has no other meaning: MySQL and PostgreSQL write it.
 const SURE_MARKER: &[u8] = b"\\N";
 
-/// Texts, in any case, that other programs write for NULL.
+/// Texts, in any case, that other programs write for NULL. Only `\n` in lower case is none: it stands for a line end.
 const MARKERS: [&[u8]; 17] = [
     SURE_MARKER,
     b"-",
@@ -166,11 +166,12 @@ pub struct Kinds {
     pub numbers: u64,
     /// The number of dates.
     pub dates: u64,
-    /// The number of values that are neither numbers in any notation, nor dates, nor NULL markers.
+    /// The number of values that are neither numbers in any notation, nor dates, nor NULL markers. Texts with numbers are among them if the
+    /// source distinguishes numbers from text.
     pub others: u64,
     /// The number of values that are numbers in another notation.
     pub noted: u64,
-    /// `true` if the column is mostly text, so that its values are no longer counted.
+    /// `true` if the column is mostly text, so that its values are no longer counted, except the NULL marker `\N`.
     pub given_up: bool,
     /// The number of values that are digits around an `e`, as in the code `110E0010`, and that SQLite takes for numbers.
     exponents: u64,
@@ -316,8 +317,8 @@ impl Kinds {
         self.lacks_form = left > 0 && self.counting == Counting::Sample;
     }
 
-    /// Counts a value of a sample by its length and first digit, if all of many values so far are dates, or numbers in another notation.
-    /// Returns `false` if the value must be read.
+    /// Counts a value of a sample by its length and first digit, if many values so far are dates, or numbers in another notation, and none
+    /// is of the kind "another value". Returns `false` if the value must be read.
     fn assumes(&mut self, text: &[u8]) -> bool {
         let is_like = text.len() > MARKER_BYTES_MAX && text[0].is_ascii_digit();
         if self.counting != Counting::Sample
@@ -535,8 +536,9 @@ impl Kinds {
         Some((reading, self.first(First::Noted)?))
     }
 
-    /// Returns the first value that is no number; or else the first number that a numeric type would not give back, or whose notation
-    /// differs from the notation of earlier numbers.
+    /// Returns the value that messages name as the reason why the column is no column of numbers. It is the first value of a kind, and the
+    /// kinds are tried in this order: another value, a number in another notation, a date, a NULL marker in quotes, a number that a numeric
+    /// type would not give back, a number whose notation differs from that of earlier numbers. An unquoted NULL marker is no cause.
     pub fn first_cause(&self) -> Option<&Found> {
         let [bare, zero, pointed] =
             [First::Bare, First::PointZero, First::Pointed].map(|form| self.first(form));

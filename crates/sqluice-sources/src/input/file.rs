@@ -46,7 +46,7 @@ pub struct InputFile {
     name: PathBuf,
     options: InputOptions,
     place: FileAt,
-    /// The last sample of a regular file. The next sample often has the same bytes.
+    /// The last sample of an input that can be read many times. The next sample often has the same bytes.
     kept: Option<Sample>,
 }
 
@@ -337,7 +337,8 @@ impl InputFile {
         }
     }
 
-    /// Returns `true` if the input is a member of an archive.
+    /// Returns `true` if the input is a member of an archive, but not for a stored member behind a URL, which is read as a file of its
+    /// own.
     fn is_member(&self) -> bool {
         matches!(self.place, FileAt::Member(_))
     }
@@ -376,7 +377,8 @@ impl InputFile {
         Ok(())
     }
 
-    /// Replaces a compressed input by a temporary file in `folder` with the decompressed bytes. Does nothing for other inputs.
+    /// Replaces a compressed input by a temporary file in `folder` with the decompressed content; text in another encoding becomes UTF-8.
+    /// Does nothing for inputs that are not compressed.
     ///
     /// # Errors
     /// If the input can't be read or the temporary file can't be written.

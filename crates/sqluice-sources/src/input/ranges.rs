@@ -1,4 +1,4 @@
-//! Reads a file behind a URL at any offset. The ranges that will be needed are fetched in blocks, each block only once.
+//! Reads a file behind a URL at any offset. The ranges that will be needed are fetched in blocks, each block only once unless it is dropped.
 //!
 //! ```text
 //!  the file       |......[ column a ]......[ column c ]..........[footer]|

@@ -351,7 +351,7 @@ impl Part for ParquetPart {
             match self.decode_from(&mut done, batch_rows, texts, sink) {
                 Ok(()) => return Ok(()),
                 Err(Stopped::Failed(error)) => return Err(error),
-                // These rows are larger than the average of the file.
+                // These rows are larger than the average of the row group.
                 Err(Stopped::TooLarge(_)) if batch_rows > 1 => batch_rows = batch_rows.div_ceil(16),
                 Err(Stopped::TooLarge(error)) => return Err(self.shared.rows.placed(error)),
                 // A text may not be UTF-8. Texts are read again as blobs, so that only the row with that text is a bad row.

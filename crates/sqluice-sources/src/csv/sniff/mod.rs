@@ -292,7 +292,8 @@ impl<'s> Sniffer<'s> {
     }
 
     /// Reads the sample with a delimiter and the blanks that nearly always touch the delimiter, such as `, ` or ` | `. Returns a reading
-    /// that explains at least as many records as `plain`, the reading with the delimiter alone.
+    /// that explains at least as many records as `plain`, the reading with the delimiter alone; `None` if there is none, or for another
+    /// delimiter than comma, semicolon, pipe and tab.
     fn with_touching(&self, delimiter: Delimiter, plain: &Reading<'s>) -> Option<Reading<'s>> {
         if !matches!(delimiter, Delimiter::COMMA | Delimiter::SEMICOLON | Delimiter::PIPE | Delimiter::TAB) {
             return None;
@@ -321,7 +322,8 @@ impl<'s> Sniffer<'s> {
         (reading.width >= 3 && reading.is_regular() && of_pairs * 2 < values.len()).then_some(reading)
     }
 
-    /// Returns the delimiters that the first line or some other lines of the sample have, with the factors for their scores.
+    /// Returns the delimiters that the first line or at least a fifth of all lines of the sample have, and the delimiter that the file's
+    /// name suggests, with the factors for their scores.
     fn candidates(&self) -> Vec<(Delimiter, f64)> {
         let lines = || self.text.split(|&byte| is_line_end(byte)).filter(|line| !line.is_empty());
         let all = lines().count();

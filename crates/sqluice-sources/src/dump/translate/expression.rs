@@ -1,7 +1,8 @@
 //! Translates expressions of MySQL and PostgreSQL to SQL of SQLite.
 //!
-//! An expression is only translated if it means the same in SQLite. Any other expression is refused with a reason, and its constraint is left
-//! out: SQLite would accept many expressions and compute something else, such as an integer for the quotient of two integers.
+//! An expression is only translated if it means the same in SQLite, but for the last digits of decimals, which SQLite computes as floats.
+//! Any other expression is refused with a reason, and its constraint is left out: SQLite would accept many expressions and compute
+//! something else, such as an integer for the quotient of two integers.
 
 use sqlparser::ast::{
     BinaryOperator as Binary, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget,

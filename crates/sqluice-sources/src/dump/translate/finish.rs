@@ -1,7 +1,7 @@
 //! Writes the tables of a dump as SQL of SQLite.
 //!
-//! Each table is tried out in an SQLite database in memory, which contains one table at a time. If SQLite refuses the table, each of its
-//! CHECKs, defaults and generated columns is tried on its own, and those that SQLite refuses are left out with a note.
+//! Each table is tried out in an SQLite database in memory, which contains one table at a time. Its generated columns are tried one by one,
+//! and so are its CHECKs and defaults if SQLite refuses all of them together. Those that SQLite refuses are left out with a note.
 
 use std::collections::HashMap;
 
@@ -367,7 +367,8 @@ impl Translator {
         }
     }
 
-    /// Makes the primary key an INTEGER PRIMARY KEY if it is a single column of integers.
+    /// Declares the primary key: as an INTEGER PRIMARY KEY if it is a single column of integers, or else as a constraint. A key with a
+    /// computed column or an expression is left out with a note. A counter beside the INTEGER PRIMARY KEY no longer counts, with a note.
     ///
     /// Counters of MySQL and PostgreSQL never return the key of a deleted row again. AUTOINCREMENT gives the same guarantee.
     fn primary_key(&mut self, table: &Table, new: &mut NewTable) {

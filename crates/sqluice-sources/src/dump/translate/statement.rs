@@ -326,7 +326,7 @@ impl Translator {
         if cursor.word("SEQUENCE") {
             return self.alter_sequence(cursor);
         }
-        // The statement changes an owner, privileges, or a part of an object that was left out.
+        // The statement changes an owner or privileges, attaches the index of a partition, or changes an object that was left out.
         Ok(())
     }
 

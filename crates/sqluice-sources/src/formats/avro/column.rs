@@ -44,7 +44,7 @@ pub(super) struct Column {
 /// The kind of an Avro union that becomes a single Arrow type. Before each value, the file has the index of the value's type in the union.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
-    /// The type is not a union.
+    /// The type is not a union, or is a union that becomes an Arrow union ([`Values::Union`]).
     None,
     /// The union has a single type.
     Single,
@@ -147,7 +147,7 @@ fn taken_offsets(offsets: &mut Vec<i32>) -> OffsetBuffer<i32> {
     OffsetBuffer::new(mem::replace(offsets, vec![0]).into())
 }
 
-/// Extends a big-endian number of any length to `N` bytes.
+/// Extends or shortens a big-endian number to `N` bytes, or returns an error if it does not fit.
 fn extended<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Fault> {
     let sign = if bytes.first().is_some_and(|byte| *byte >= 0x80) { 0xff } else { 0 };
     let more = bytes.len().saturating_sub(N);
@@ -183,7 +183,7 @@ impl Column {
         self.tag != Tag::None || matches!(self.values, Values::Union(..))
     }
 
-    /// Takes the fields out of the column, if its values are records.
+    /// Takes the fields out of the column, if its values are records, and none can be NULL.
     pub(super) fn take_record(&mut self) -> Option<Vec<(Arc<str>, Column)>> {
         match &mut self.values {
             Values::Record(_, fields) if self.tag == Tag::None => Some(mem::take(fields)),

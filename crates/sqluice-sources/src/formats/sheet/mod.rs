@@ -6,7 +6,8 @@
 //! ```
 //!
 //! * A sheet is a table. If a workbook has one sheet, its table is named after the file, like the table of a CSV file; several tables are
-//!   named after their sheets. Hidden sheets, and sheets without cells, are left out with a note.
+//!   named after their sheets. Sheets of charts, dialogs and macros are left out with a note, and so are hidden sheets that the user does
+//!   not name. Empty sheets are left out without a note.
 //! * The header, titles above it and the names of columns are found by the rules for CSV files (`table`).
 //! * The value of a cell follows from its type: text is never a number, and a number is a date if its format shows one (`moment`). A formula
 //!   has the value that is stored with it, and errors such as `#N/A` are NULL.
@@ -239,7 +240,7 @@ fn choose(book: &dyn Book, request: &OpenRequest<'_>) -> Result<Chosen> {
     Ok(Chosen { sheets: chosen.into_iter().map(|sheet| (sheet, area(sheet))).collect(), notes })
 }
 
-/// Returns the number of sheets that have cells and are not hidden.
+/// Returns the number of sheets of cells, empty or not, that are not hidden.
 fn visible(book: &dyn Book) -> usize {
     let is_visible = |sheet: &&Sheet| sheet.kind == SheetKind::Cells && !sheet.is_hidden;
     book.sheets().iter().filter(is_visible).count()

@@ -198,7 +198,7 @@ impl SheetSource {
         self.rows.inflated_bytes()
     }
 
-    /// Reads the next row of the table into `self.row`. Returns `false` after the last row.
+    /// Reads the next row of the table into `self.row`. Returns `false` after the last row, and at the end of a sample.
     fn next_row(&mut self) -> Result<bool> {
         if self.ended {
             return Ok(false);
@@ -233,7 +233,8 @@ impl SheetSource {
         }
     }
 
-    /// Records the row in `met` if it looks like the header of another table: texts after an empty row, above a column of numbers or dates.
+    /// Records the row in `met` if it looks like the header of another table: texts after an empty row, at least one of them in a column
+    /// that has mostly numbers or dates in the first rows of the sheet.
     fn look(&mut self) {
         let is_first = self.last_number == 0;
         let is_spaced = self.row.number > self.last_number + 1;

@@ -11,7 +11,8 @@
 //! The first rows are written as lines of text, in which the code that recognises CSV finds titles and the header. The types of cells are a
 //! further sign: words above numbers and dates are a header.
 //!
-//! The columns are those of the user's range or, without a range, from the first to the last column with a cell in the first rows.
+//! The columns are those of the user's range. If there is no range, or it names rows alone, they extend from the first to the last column
+//! with a cell in the first rows.
 
 use std::ops::RangeInclusive;
 

@@ -561,7 +561,8 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Parses a number. A 64-bit integer is parsed as such, so that no digit is lost; anything else is a float.
+    /// Parses a number. A 64-bit integer is parsed as such, so that no digit is lost; another number is a float, or an integer as
+    /// [`Number::of`] says. Returns `None` for other text, and for a number beyond all floats.
     pub(super) fn parse(text: &str) -> Option<Number> {
         if let Ok(int) = text.parse::<i64>()
             && !text.starts_with('+')
@@ -589,7 +590,8 @@ impl Number {
         }
     }
 
-    /// Returns the value of a cell with this number: text if the cell's format shows a date, a time or a duration.
+    /// Returns the value of a cell with this number: text if the cell's format shows a date, a time or a duration, and the number can be
+    /// one.
     pub(super) fn value(self, shown: Shown, epoch: Epoch, row: &mut Row) -> Value {
         if shown != Shown::Number {
             let start = row.text.len();
