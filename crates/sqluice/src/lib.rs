@@ -243,7 +243,7 @@
 //! - `expressions`: the functions `sha256`, `regexp`, `regexp_replace` and `regexp_extract` in expressions of loads and conditions of
 //!   copies; includes `load`
 //! - `spreadsheets`: loads sheets of workbooks: XLSX, XLSB, ODS and XLS; includes `load`
-//! - `bzip2-xz`: loads files that are compressed with bzip2 or xz; gzip and zstd need no feature
+//! - `bzip2-xz`: loads files that are compressed with bzip2 or xz; includes `load`. gzip and zstd need no feature
 //! - `dialects`: loads dumps of MySQL and PostgreSQL; includes `load`
 //! - `postgres`, `mysql`: load databases of servers; include `dialects`. Off by default
 //! - `serde`: structs as rows, by [`write::write_rows`]; includes `load`

@@ -236,7 +236,7 @@ fn has(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|one| one == word || one == singular)
 }
 
-/// Returns a word without accents and without a number at its end.
+/// Returns a word without accents and without a number at its end, which only `ipv4`, `ipv6`, `cvv2` and numbers keep.
 fn plain(word: &str) -> String {
     let plain: String = word
         .chars()

@@ -213,7 +213,8 @@ impl Read {
     /// Checks that the object can be read, without reading rows.
     ///
     /// # Errors
-    /// If the database can't be read, has no such table or column, or SQLite does not accept the query.
+    /// If the database can't be read, has no such table or column, or has changed since `basis` was taken, if options contradict each
+    /// other, or SQLite does not accept the query.
     pub fn check(&self, context: &Context<'_>) -> Result<()> {
         self.rows(&context.child()).map(drop)
     }

@@ -14,7 +14,7 @@ use super::rows::Archive;
 use super::{Kind, Selection};
 
 /// Looks for a row of the archive that contradicts the refused row `name` of kind `kind`. Returns the reason of the refusal, which names
-/// both rows; `None` if no row contradicts the refused one.
+/// both rows; `None` if no such row is found among the rows that `selection` takes.
 pub(super) fn with_another_row(
     (archive, connection): (&Archive, &Connection),
     selection: &Selection,

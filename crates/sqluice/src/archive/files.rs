@@ -1,15 +1,15 @@
 //! Reads the files of a folder as rows of an archive. The threads that encode the rows into pages also read the files.
 //!
 //! ```text
-//!  list   | a  b  c ...  | ...          | one large file | ...       a part has entries of about 4 MiB, or one larger file
+//!  list   | a  b  c ...  | ...          | one large file | ...       a part ends with the file that reaches 4 MiB, or after 4,096 entries
 //!           batch          batch          batch                      a batch has the contents in one buffer, and the position of each
 //! ```
 //!
-//! The rows of a part are in an order that fills their pages ([`super::order`]). A file takes three system calls: open, read, close. The
-//! read buffer has room for one byte more than the size of the file when it was listed, so that one read shows the end of the file. If the
-//! size has changed, the metadata of the file is read again.
+//! Without compression, the rows of a part are in an order that fills their pages ([`super::order`]). A file whose size is still that of
+//! the list takes three system calls: open, read, close. The read buffer has room for one byte more than this size, so that one read
+//! shows the end of the file. If the size has changed, the metadata of the file is read again.
 //!
-//! Invariant: the value of `sz` is the number of bytes that were read, even if the file changes while it is packed.
+//! Invariant: the value of `sz` for a file is the number of bytes that were read, even if the file changes while it is packed.
 
 use std::io;
 use std::ops::Range;
@@ -72,7 +72,7 @@ struct Buffers {
     modes: Vec<i64>,
     mtimes: Vec<i64>,
     sizes: Vec<i64>,
-    /// The bitmap of the rows with contents. Folders have no contents.
+    /// The bitmap of the rows with contents (of files) or targets (of links). Folders have neither.
     validity: Vec<u64>,
     links: bool,
     deflater: Option<Deflater>,

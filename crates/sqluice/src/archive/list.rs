@@ -29,8 +29,8 @@ pub struct Listed {
     pub bytes: u64,
 }
 
-/// Passes all rows of the archive in `database` to `take`, in the order of their names. A malformed row is passed as a [`Refusal`]. File
-/// contents are not read.
+/// Passes the rows of the archive in `database` that `selection` takes to `take`, in the order of their names, without the contents of
+/// files. A malformed row is passed as a [`Refusal`], also if `selection` does not take its name.
 ///
 /// # Errors
 /// If the database can't be read, or `take` returns an error.

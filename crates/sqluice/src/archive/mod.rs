@@ -14,8 +14,9 @@
 //! ```
 //!
 //! Names are relative, with `/` between their components, and keep the bytes of the file system. Rows come in the byte order of their
-//! names, so the entries of the PRIMARY KEY's index are in order, and the same folder makes the same database. Each hard link is a file of
-//! its own. Times are whole seconds.
+//! names; without compression, those of each part (`files`) are then reordered so that they fill their pages (`order`). The order depends
+//! on the folder and the options alone, so the same folder makes the same database. Each hard link is a file of its own. Times are whole
+//! seconds.
 //!
 //! * [`Pack`] walks the folder (`walk`), and reads the files on several threads (`files`). The code that writes rows of a CSV file as pages
 //!   writes these rows, too.

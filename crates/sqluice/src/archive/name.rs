@@ -2,7 +2,7 @@
 //!
 //! Names with a special meaning to the system (on Windows, names of devices, drives or streams) are refused, too.
 //!
-//! Invariant: a [`SafeName`] is always below the folder that it is relative to, if no component is a symbolic link.
+//! Invariant: a [`SafeName`] is the folder that it is relative to, or below this folder, if no component is a symbolic link.
 
 use sqluice_platform::tree::refused_component;
 

@@ -67,7 +67,7 @@ pub struct PackReport {
     pub links: u64,
     /// The number of bytes of all files.
     pub file_bytes: u64,
-    /// The entries of the folder that were left out without being excluded.
+    /// The entries of the folder that were left out although the selection takes them.
     pub skipped: Vec<Skipped>,
 }
 
@@ -217,8 +217,8 @@ impl PreparedPack {
         &self.plan
     }
 
-    /// Returns the entries that are left out without being excluded: sockets, FIFOs, devices, the database itself, and links that the
-    /// layout can't store.
+    /// Returns the entries that are left out although the selection takes them: sockets, FIFOs, devices, the database itself, and links
+    /// that the layout can't store.
     pub fn skipped(&self) -> &[Skipped] {
         &self.list.skipped
     }

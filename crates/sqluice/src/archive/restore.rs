@@ -22,14 +22,14 @@ use super::name::SafeName;
 /// The reason why a row is not restored.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The row is at fault, or an object that exists in its place. Other rows may succeed.
+    /// The content or the name of the row is refused, or the permission to create it. Other rows may succeed.
     Refused(String),
     /// A file or link of this name exists, which `overwrite` would replace.
     Exists,
     /// An object is in the way: it has the name and can't be replaced, or it is no folder where the path needs a folder. Another row of
     /// the archive may have created it.
     InTheWay(String),
-    /// The disk is full or failing, so other rows would fail, too.
+    /// Another error of the system, such as a full or failing disk: other rows would fail, too.
     Ends(io::Error),
 }
 
@@ -40,7 +40,8 @@ pub(crate) struct Below<'r> {
     overwrite: bool,
     /// The permission bits that the system withholds from new files; `None` if unknown.
     umask: Option<u32>,
-    /// The folder that was used last, and its name: the next file is often in the same folder; `None` before the first file.
+    /// The folder that was used last, and its name: the next file is often in the same folder. `None` before the first folder below the
+    /// root, and after a folder that could not be opened.
     current: Option<(Vec<u8>, Folder)>,
 }
 

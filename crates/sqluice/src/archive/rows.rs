@@ -37,7 +37,7 @@ pub(crate) struct Archive {
     pub(crate) layout: Layout,
     /// A name under which SQL can select the rowid; `None` if the table has no rowids or no such name is free.
     rowid: Option<String>,
-    /// The smallest and the largest rowid; `None` if the table is empty.
+    /// The smallest and the largest rowid; `None` if the table is empty. Without a name for the rowid, both are 0, also for an empty table.
     pub(crate) rowids: Option<(i64, i64)>,
     pub(crate) rows: u64,
 }
@@ -113,7 +113,7 @@ impl Archive {
         let rows = connection
             .query_row(&format!("SELECT count(*) FROM main.{name}"), [], |row| row.get::<_, i64>(0));
         let rowids = match &rowid {
-            // Without rowids, all rows are one range.
+            // Without a name for the rowid, all rows are one range.
             None => Some((0, 0)),
             Some(rowid) => {
                 let sql = format!(
@@ -133,7 +133,8 @@ impl Archive {
         })
     }
 
-    /// Passes the rows with rowids from `first` to `last` to `take`, in the order of their rowids, each with its rowid.
+    /// Passes the rows with rowids from `first` to `last` to `take`, in the order of their rowids, each with its rowid. If no name means
+    /// the rowid, passes all rows, in any order, with 0 as the rowid.
     ///
     /// # Errors
     /// If the rows can't be read, or `take` returns an error.
@@ -315,8 +316,8 @@ fn about<'r>([mode, mtime, sz]: [ValueRef<'r>; 3], no_data: bool) -> std::result
         (0o100_000, _) => Kind::File,
         (0o040_000, _) => Kind::Folder,
         (0o120_000, _) => Kind::Link,
-        // A row whose mode has no type is a link if its size is -1, a folder if it has no data, and a file otherwise. A folder may lack a
-        // size, too.
+        // A row whose mode has no type is a link if its size is -1, a folder if it has no data and its size is 0 or NULL, and a file
+        // otherwise.
         (0, Some(-1)) => Kind::Link,
         (0, None | Some(0)) if no_data => Kind::Folder,
         (0, _) => Kind::File,

@@ -1,7 +1,8 @@
 //! Selects names by patterns: `--include` and `--exclude`.
 //!
 //! A pattern without `/` is compared with each component of a name. A pattern with `/` is compared with the name and each of its parent
-//! folders: so a pattern that matches a folder matches its whole content. `*` and `?` do not match `/`; `**` matches any number of folders.
+//! folders: so a pattern that matches a folder matches its whole content. `./` at the start of a pattern and `/` at its end are ignored.
+//! `*` and `?` do not match `/`; `**` matches any number of folders.
 //! Bytes of a name that are not UTF-8 are U+FFFD to patterns.
 
 use glob::{MatchOptions, Pattern};

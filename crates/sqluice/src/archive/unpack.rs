@@ -46,9 +46,9 @@ pub struct Unpack {
     pub selection: Selection,
     /// `true` if existing files and links are replaced. Existing folders are always used.
     pub overwrite: bool,
-    /// `true` if files are spread over nested folders of at most 100 entries each. The digits of the key (of the rowid if the key is no
-    /// integer) are taken two at a time, and each pair but the last names a folder. The last pair names the file; if the key is text, the
-    /// text does.
+    /// `true` if files are spread over nested folders of at most 100 entries each. The digits of the rowid are taken two at a time, and each
+    /// pair but the last names a folder. The last pair names the file if the key of the row is its rowid; otherwise the key names it. In a
+    /// table without rowids, each row has the digits of 0.
     pub tree: bool,
     /// The number of threads; `None` for one per core.
     pub threads: Option<usize>,
@@ -65,7 +65,7 @@ pub struct UnpackReport {
     pub layout: Layout,
     /// The number of restored files.
     pub files: u64,
-    /// The number of folders.
+    /// The number of folders that have rows of their own.
     pub folders: u64,
     /// The number of symbolic links.
     pub links: u64,
@@ -301,7 +301,7 @@ impl UnpackRun<'_> {
             for thread in threads {
                 match thread.join().unwrap_or_else(|_| Err(Error::target("a thread panicked"))) {
                     Ok(part) => restored.add(part),
-                    // This error is only a consequence: the first error has interrupted the other threads.
+                    // The first error has interrupted the other threads: their interruptions are only consequences.
                     Err(error)
                         if failed.is_none()
                             || error.kind() != sqluice_core::error::ErrorKind::Interrupted =>
@@ -357,8 +357,8 @@ impl UnpackRun<'_> {
         Ok(())
     }
 
-    /// If a row failed because of an object in its way, adds the name of the archive's row that has created the object. Other results are
-    /// returned unchanged.
+    /// If a row failed because of an object in its way, and another row of the archive contradicts it, returns a reason that names this
+    /// other row. Other results are returned unchanged.
     fn explained(
         &self,
         connection: &Connection,

@@ -23,7 +23,7 @@ use super::name::{shown, split};
 use super::select::Selection;
 use super::{FILE_BYTES_MAX, Layout, NAME_BYTES_MAX};
 
-/// An entry of the folder that is not in the archive.
+/// An entry of the folder that is not in the archive, although the selection takes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Skipped {
@@ -201,7 +201,7 @@ impl List {
         entries.retain(|entry| is_kept(entry) || leading.contains(entry.name(names)));
     }
 
-    /// Removes the entries that `layout` can't store, and records them as skipped.
+    /// Removes the entries that `layout` can't store. Links among them are recorded as skipped, folders are not.
     fn leave_out_for(&mut self, layout: Layout) {
         if layout == Layout::Sqlar {
             return;
@@ -214,7 +214,7 @@ impl List {
         entries.retain(|entry| entry.kind == Kind::File);
     }
 
-    /// Reads the metadata of all entries.
+    /// Reads the metadata of all entries, and removes the entries that turn out to be the run's own files.
     fn look(&mut self, own: &Own, threads: usize, cancel: &Cancel) -> Result<()> {
         let List { path, root, names, entries, skipped } = self;
         let (names, path, root) = (&*names, &*path, &*root);

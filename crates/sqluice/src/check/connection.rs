@@ -11,7 +11,7 @@ use sqluice_core::progress::Cancel;
 pub(super) enum Keeps {
     /// All constraints but CHECK: SQLite drops CHECK constraints on a read-only connection.
     NoChecks,
-    /// All constraints. SQLite opens the file for writing, and `PRAGMA query_only` refuses statements that write.
+    /// All constraints. SQLite opens the file for writing if it may, and `PRAGMA query_only` refuses statements that write.
     Checks,
 }
 
@@ -38,8 +38,8 @@ pub(super) fn begin(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection
     begin_with(path, Keeps::NoChecks, cancel)
 }
 
-/// Opens a connection in a read transaction. The connection keeps the constraints of `keeps`, or [`Keeps::NoChecks`] if the file can't be
-/// opened for writing.
+/// Opens a connection in a read transaction. The connection keeps the constraints of `keeps`, or those of [`Keeps::NoChecks`] if the file is
+/// empty or can't be opened for writing.
 ///
 /// A connection that may write rolls back a hot journal, which would change the file. So a read-only connection takes the lock first: it
 /// refuses a database with a hot journal.

@@ -66,13 +66,14 @@ pub struct Check {
 pub struct Checked {
     /// The findings of this crate's reader.
     pub report: check::Report,
-    /// The parts of the database that were not verified, ordered by kind and name.
+    /// The parts of the database that were not verified, ordered by kind.
     pub unverified: Vec<Unverified>,
-    /// The problems that SQLite's `integrity_check` has reported; empty if it did not run.
+    /// The problems that SQLite has reported: those of `integrity_check` if it ran, and, also without it, the reason why SQLite can't read the
+    /// database or its schema.
     pub sqlite_problems: Vec<String>,
-    /// The checksum of all pages, in hexadecimal; `None` if it was not requested.
+    /// The checksum of all pages, in hexadecimal; `None` if it was not requested, or the file has no valid header.
     pub checksum: Option<String>,
-    /// The number of bytes of the file.
+    /// The number of bytes of the file; if its newest pages are in the WAL, the number of bytes of all pages.
     pub bytes: u64,
     /// The duration of the check in seconds.
     pub seconds: f64,
@@ -91,7 +92,7 @@ impl Checked {
     }
 }
 
-/// The maximum number of problems that are listed. Further problems are only counted.
+/// The maximum number of problems that are listed. Further problems of this crate's check are only counted; those of SQLite's are not.
 const PROBLEMS_MAX: usize = 100;
 
 /// The phases that [`Progress::phase`] reports.
@@ -139,8 +140,8 @@ impl Check {
     /// Checks the database. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// If `threads` is 0, the file can't be read, or another process uses it in a way that prevents reading. Faults of the database are in
-    /// the result.
+    /// If `threads` is 0, the file can't be read or has a hot journal, or another process uses it in a way that prevents reading. Faults of
+    /// the database are in the result.
     pub fn run_with(&self, context: &Context<'_>) -> Result<Checked> {
         let started = Instant::now();
         let target = &self.target;
@@ -228,7 +229,7 @@ impl Check {
         let Some(header) = report.header.as_ref().filter(|_| self.checksum) else {
             return Ok((report, None));
         };
-        // Free pages are not read by the check, so their checksum is added here.
+        // The check does not read every page, such as most free pages, so the checksum of the others is added here.
         let unread = shared.unread(header.geometry, report.page_count);
         shared.stop_counting();
         let page_bytes = header.geometry.page_bytes() as u64;
@@ -294,7 +295,7 @@ impl Phase {
     }
 }
 
-/// Returns the file header, or `None` if the file is empty.
+/// Returns the file header, or `None` if the file is shorter than a header, or its header is not valid.
 fn header(from: Bytes<'_>, bytes: u64, target: &Path) -> Result<Option<Header>> {
     let mut start = [0; DATABASE_HEADER_BYTES];
     if bytes < start.len() as u64 {

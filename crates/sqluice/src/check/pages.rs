@@ -97,7 +97,7 @@ impl<'a> Shared<'a> {
         self.counted.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
     }
 
-    /// Returns the pages that are not in the checksum yet, such as unread pages of the freelist.
+    /// Returns the pages that are not in the checksum yet, such as unread pages of the freelist, except the lock page.
     pub(super) fn unread(&self, geometry: Geometry, page_count: u32) -> Vec<u32> {
         let is_unread = |number: &u32| {
             let word = self.summed[*number as usize / 64].load(Ordering::Relaxed);

@@ -29,7 +29,7 @@ fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Tabl
             default: defaults.of(column)?,
         })
     });
-    // A column that occurs twice in an index, with two collations, is stored once.
+    // A column that occurs twice in the PRIMARY KEY of a WITHOUT ROWID table, with two collations, has two fields of one value: take the first.
     let field_of = |column: usize| columns.iter().position(|&of_field| of_field == column);
     let source = |value: Indexed| match value {
         Indexed::Column(column) if table.rowid_alias == Some(column) => Source::Rowid,
@@ -57,7 +57,8 @@ fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Tabl
     })
 }
 
-/// Returns the column of each field of a table's records. A column that occurs twice, with two collations, has one value.
+/// Returns the column of each field of a table's records. A column is the column of two fields, which have one value, if it occurs twice in
+/// the PRIMARY KEY of a WITHOUT ROWID table, with two collations.
 pub(crate) fn columns_of_fields(table: &schema::Table) -> Vec<usize> {
     match &table.clustered {
         Some(key) => key.columns.iter().filter_map(|column| as_column(column.value)).collect(),
@@ -75,7 +76,8 @@ fn as_column(value: Indexed) -> Option<usize> {
     }
 }
 
-/// Returns the order of an index by its first `fields` columns. The order has `None` for a column that only SQLite can compare.
+/// Returns the order of an index by its first `fields` columns. The order is `None` if only an application's collation can compare a column
+/// of the index.
 fn key(index: &index::Index, fields: usize, encoding: u32) -> Key {
     let order = index.order().map(|order| KeyOrder::new(&order.columns()[..fields]));
     let by_bytes =

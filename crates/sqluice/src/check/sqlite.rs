@@ -23,8 +23,8 @@ pub(super) struct Held {
     pub(super) log: Option<Snapshot>,
 }
 
-/// Begins to read the database. If SQLite says that the file is no database, returns SQLite's message instead; this crate's reader will
-/// then report the fault in detail.
+/// Begins to read the database. If SQLite can't because of the content of the file (it is no database, or is damaged), returns SQLite's
+/// message instead; this crate's reader will then report the fault in detail.
 pub(super) fn hold(
     target: &Path,
     keeps: Keeps,
@@ -70,7 +70,8 @@ pub(super) fn tables(connection: &Connection, target: &Path, encoding: u32) -> R
 pub(super) struct Said {
     /// The faults that SQLite found.
     pub(super) problems: Vec<String>,
-    /// The tables that SQLite can't check, with the reasons: they need a collation, function or tokenizer of an application.
+    /// The tables that SQLite can't check, with the reasons: they need a collation, function or tokenizer of an application, or their name is
+    /// a number.
     pub(super) unanswered: Vec<(String, String)>,
     /// `true` if SQLite kept the CHECK constraints, and checked them.
     pub(super) kept_checks: bool,
@@ -93,7 +94,8 @@ pub(super) fn left_unverified(all: Vec<Found>, said: Option<&Said>) -> Vec<Unver
     left.chain(own).collect()
 }
 
-/// Runs `PRAGMA integrity_check` on the database. If SQLite can't compile or finish this, runs it on each table separately.
+/// Runs `PRAGMA integrity_check` on the database. If SQLite lacks a collation, function or tokenizer of an application for this, runs it on
+/// each table separately.
 pub(super) fn integrity_check(connection: &Connection) -> rusqlite::Result<Said> {
     let mut said = Said { kept_checks: !connection.is_readonly("main")?, ..Said::default() };
     match lines(connection, &PROBLEMS_MAX.to_string()) {

@@ -15,7 +15,7 @@ use sqluice_engine::sqlite::is_virtual_table;
 pub struct Unverified {
     /// The kind of the part.
     pub what: UnverifiedKind,
-    /// The name of the table or index. If SQLite's own check of a table did not run, SQLite's message follows.
+    /// The name of the table or index. If the reason why it was not verified is known, the reason follows in parentheses.
     pub name: String,
 }
 
@@ -26,7 +26,7 @@ pub struct Unverified {
 pub enum UnverifiedKind {
     /// The set of rows with entries in a partial index.
     PartialIndex,
-    /// The values in an index on expressions or virtual columns.
+    /// The values in an index on expressions or virtual columns, or in an index with an entry that could not be computed.
     ExpressionIndex,
     /// The CHECK constraints of a table.
     CheckConstraint,
@@ -40,7 +40,7 @@ pub enum UnverifiedKind {
     VirtualTable,
     /// The order of an index or a WITHOUT ROWID table by a collation of an application.
     Collation,
-    /// A table that SQLite could not check, because it needs a collation, function or tokenizer of an application.
+    /// A table that SQLite could not check, because it needs a collation, function or tokenizer of an application, or its name is a number.
     IntegrityCheck,
 }
 

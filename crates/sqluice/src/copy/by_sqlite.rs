@@ -49,7 +49,7 @@ pub(crate) fn means_of_text<'m>(
     })
 }
 
-/// Creates a temporary database with the page size and text encoding of `header`, and begins a transaction.
+/// Makes the empty file at `path` a temporary database with the page size and text encoding of `header`, and begins a transaction.
 ///
 /// # Errors
 /// If SQLite can't create the database.

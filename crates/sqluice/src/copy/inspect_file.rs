@@ -53,7 +53,7 @@ pub(super) fn write(
         let known = counts.iter().find(|(table, _)| table.eq_ignore_ascii_case(&name));
         let count = match known {
             Some((_, count)) => Some(*count),
-            // The count of a virtual table is left out if its module is missing.
+            // The count is null if SQLite can't count the rows, as of a virtual table whose module is missing.
             None => connection
                 .query_row(&format!("SELECT count(*) FROM {}", quoted(&name)), [], |row| row.get::<_, i64>(0))
                 .ok()

@@ -12,7 +12,8 @@
 //! of the sources do not overlap, leaves are copied unchanged. Indexes are merged from the sorted indexes of the sources. One committed
 //! state of each source is read, and other processes may use the sources meanwhile.
 //!
-//! An existing target is the first source, unless it is empty or `write` says to overwrite it, and the result replaces it: no other process may use the target meanwhile.
+//! An existing target is the first source, unless it is empty or `write` says to overwrite it, and the result replaces it: no other
+//! process may use the target meanwhile.
 
 mod declarations;
 mod design;

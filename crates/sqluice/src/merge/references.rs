@@ -305,7 +305,8 @@ fn values(source: &Source, table: &Table, column: usize, from: i64) -> Result<Op
     read().map_err(|error| unreadable(source.snapshot.name(), error))
 }
 
-/// Returns the number of values of a column, and how many of them are keys of the parent; both are 0 if the source lacks one of the columns.
+/// Returns the number of values of a column, and how many of them are keys of the parent; both are 0 if the source lacks one of the
+/// columns.
 fn share_of(
     source: &Source,
     (child, column): (&Table, usize),

@@ -1,5 +1,5 @@
-//! Virtual tables of several sources, or whose texts are in a table of several sources. SQLite creates them in the result, and inserts the rows of all sources. The indexes of full-text
-//! tables are made of all rows, on all cores.
+//! Virtual tables of several sources, or whose texts are in a table of several sources. SQLite creates them in the result, and inserts the
+//! rows of all sources. The indexes of full-text tables are made of all rows, on all cores.
 //!
 //! The shadow tables are never merged row by row, because their keys are the same in every source.
 

@@ -25,7 +25,7 @@ const OWN: &str = "parent parents root ancestor previous prev prior next predece
 /// Names of columns that show a reference without naming its table.
 const ANY: &str = "fk fkey foreignkey foreign foreignid ref refid reference referenceid fkid target targetid object objectid";
 
-/// Irregular plurals.
+/// Irregular plurals, and plurals in `ies` of words that end in `ie`.
 const IRREGULAR: &[(&str, &str)] = &[
     ("people", "person"),
     ("persons", "person"),
@@ -184,7 +184,7 @@ fn ends_with_own(words: &[String]) -> bool {
     (0..words.len()).any(|first| cores(&words[first..].concat()).into_iter().any(|core| has(OWN, core)))
 }
 
-/// Returns a name, and the name without words attached to its ends.
+/// Returns a name, and the name without words attached to its ends and without numbers at its end.
 fn cores(name: &str) -> Vec<&str> {
     let without_number = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let mut cores = vec![name, without_number];
@@ -201,7 +201,7 @@ fn cores(name: &str) -> Vec<&str> {
     cores
 }
 
-/// Returns a word and its possible singulars, from the longest to the shortest. Two words are forms of the same word if their lists have
+/// Returns a word, then its singular in `IRREGULAR`, if any, then the word without each ending of a plural that it has. Two words are forms of the same word if their lists have
 /// a common element.
 fn singulars(word: &str) -> Vec<String> {
     let mut forms = vec![word.to_owned()];
@@ -220,7 +220,7 @@ fn singulars(word: &str) -> Vec<String> {
     forms
 }
 
-/// Returns the number of bytes of the common prefix of all names.
+/// Returns the number of bytes of the common prefix of all names; 0 if there is only one name.
 fn common_start(names: &[&str]) -> usize {
     let Some((first, rest)) = names.split_first().filter(|(_, rest)| !rest.is_empty()) else { return 0 };
     let same = |other: &&str| {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `'x'`, `x'00'` | always, unless empty |
 //! | `"x"` | where a value may stand, if it is no known name |
-//! | `x`, `"x"`, `[x]`, `` `x` `` after DEFAULT | always, as SQLite takes it for a text |
+//! | `x`, `"x"`, `[x]`, `` `x` `` after DEFAULT | always, as SQLite takes it for a text, except words such as `NULL` and `CURRENT_TIME` |
 //! | a number | with five characters or more |
 
 use std::collections::HashSet;

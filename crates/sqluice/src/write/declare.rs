@@ -21,7 +21,8 @@ pub struct NewTable {
     pub name: String,
     /// The names and declarations of the columns. A column with an empty declaration keeps values unchanged.
     pub columns: Vec<(String, String)>,
-    /// The columns of the PRIMARY KEY. A single INTEGER column is another name for the rowid. Other key columns can't be NULL.
+    /// The columns of the PRIMARY KEY. A single INTEGER column is another name for the rowid, except in a table WITHOUT
+    /// ROWID. Other key columns can't be NULL.
     pub primary_key: Vec<String>,
     /// The indexes, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`.
     pub indexes: Vec<String>,

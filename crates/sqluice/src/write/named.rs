@@ -45,7 +45,7 @@ pub struct NamedRows {
     pub columns: Vec<String>,
     /// `true` if rows may be in any order of their INTEGER PRIMARY KEY, and may have NULL in it, which becomes the largest earlier key
     /// plus 1. If `false`, a row whose key is not greater than the key of the previous row ends the run with an error that refutes
-    /// [`Assumption::RowOrder`].
+    /// [`Assumption::RowOrder`], unless SQLite inserts the rows.
     pub in_any_order: bool,
     /// The approximate number of rows of the source, if known.
     pub about: Option<u64>,

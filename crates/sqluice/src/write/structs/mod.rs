@@ -104,8 +104,8 @@ pub struct WriteRows {
     pub types: Vec<(String, String)>,
     /// The declaration of the table, in place of the columns, types and keys of these options. `None` to infer it from the rows.
     pub schema: Option<Schema>,
-    /// The columns of the PRIMARY KEY of a new table. A single INTEGER column is another name for the rowid. Other key columns can't be
-    /// NULL.
+    /// The columns of the PRIMARY KEY of a new table. A single INTEGER column is another name for the rowid, except in a table WITHOUT
+    /// ROWID. Other key columns can't be NULL.
     pub primary_key: Vec<String>,
     /// Indexes of a new table, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`.
     pub indexes: Vec<String>,
