@@ -19,10 +19,11 @@ use crate::errors::of_value;
 use crate::run::Feed;
 use crate::source::{ColumnOfPython, Forms, FoundColumn, Piece, RowsOfPython};
 
-/// The maximum number of rows of a part: of the rows that are passed to the engine at once.
+/// The maximum number of rows of a part: of the rows that are passed to the engine at once. A chunk that is a list of columns is one part,
+/// whatever its size.
 const PART_ROWS: usize = 32 << 10;
 
-/// The number of bytes of text and blobs with which a part ends, even with fewer rows.
+/// The number of bytes of text and blobs with which a part of single rows ends, even with fewer rows.
 const PART_BYTES: usize = 4 << 20;
 
 /// The form of the items that the iterator gives.

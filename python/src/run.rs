@@ -88,8 +88,8 @@ pub(crate) fn run<T: Send>(
     run_fed(py, callback, None, work)?.map_err(|error| raised_by(py, &error, function))
 }
 
-/// Runs `work` on a thread of the engine, while the calling thread sends it the rows of `feed`. An exception in `feed`, or Ctrl-C,
-/// cancels the run; it is raised once the engine has rolled back. If the engine itself fails, its error is returned.
+/// Runs `work` on a thread of the engine, while the calling thread sends it the rows of `feed`. An exception in `feed` or in `callback`, or
+/// Ctrl-C, cancels the run; it is raised once the engine has rolled back. If the engine itself fails, its error is returned.
 pub(crate) fn run_fed<T: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,

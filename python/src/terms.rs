@@ -21,7 +21,7 @@ pub(crate) enum Function {
     Load,
     /// `generate`.
     Generate,
-    /// `read` and `export`.
+    /// `read`, `export` and `profile`.
     Read,
     /// `write` and `Writer`.
     Write,

@@ -124,7 +124,8 @@ impl Column {
     fn push_known(&mut self, value: Value<'_>) {
         let text = || match value {
             Value::Int(int) => int.to_string().into_bytes(),
-            // As SQLite prints a float: with the fewest digits, and always with a decimal point.
+            // As SQLite prints most floats: with the fewest digits, and with a decimal point. SQLite prints an exponent for large and small
+            // floats, which are printed without one here.
             Value::Real(real) if real.fract() == 0.0 && real.abs() < 1e15 => {
                 format!("{real:.1}").into_bytes()
             }

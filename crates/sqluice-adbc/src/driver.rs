@@ -72,7 +72,7 @@ pub struct Database {
     /// The name that SQLite opens.
     name: String,
     batch_rows: usize,
-    /// An open connection, so that a database in memory is not dropped; `None` for a file.
+    /// An open connection, so that a database in memory is not dropped; `None` if the program has named a database by its URI.
     #[expect(dead_code, reason = "it is kept, and not used")]
     keeps: Option<Arc<Shared>>,
 }

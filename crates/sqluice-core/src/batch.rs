@@ -37,7 +37,8 @@ pub enum Values<'a> {
     Int(&'a [i64]),
     /// Floats; a NaN is NULL.
     Real(&'a [f64]),
-    /// Text. The producer of the column guarantees valid UTF-8.
+    /// Text. The producer of the column guarantees valid UTF-8, unless the sink has asked for the stored bytes
+    /// ([`BadText::Keep`](crate::source::BadText::Keep)).
     Text(Bytes<'a>),
     /// Blobs.
     Blob(Bytes<'a>),

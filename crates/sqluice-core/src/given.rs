@@ -54,7 +54,7 @@ pub enum Value {
 
 /// A type that a [`Value`] can be converted to.
 pub trait FromValue: Sized {
-    /// Converts the value; `None` if it is of another kind.
+    /// Converts the value; `None` if it is of another kind, or an integer beyond the range of the type.
     fn from_value(value: &Value) -> Option<Self>;
 }
 
@@ -95,7 +95,8 @@ impl Value {
     /// Returns the value as the type of a field.
     ///
     /// # Errors
-    /// If the value is of another kind, which happens only if the setting's declared kind does not suit the type of the field.
+    /// If the value is an integer beyond the range of the type, or of another kind. Another kind means that the setting's declared kind
+    /// does not suit the type of the field.
     pub fn to<T: FromValue>(&self) -> Result<T> {
         T::from_value(self)
             .ok_or_else(|| Error::usage(format!("{self:?} is not a {}", std::any::type_name::<T>())))

@@ -12,7 +12,7 @@ use crate::error::{Error, Result, Setting};
 use crate::given::{TakesSettings, Value};
 use crate::waits;
 
-/// The supported schemes of URLs.
+/// The supported schemes of URLs of files and objects.
 pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "https", "http"];
 
 /// The limits on the time and the number of tries of requests.

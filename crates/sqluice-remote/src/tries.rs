@@ -27,7 +27,7 @@ pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
 /// may be misspelled.
 const CONNECT_FOR: Duration = Duration::from_secs(10);
 
-/// The longest time that a try waits for the next bytes.
+/// The longest time that a try of a request that reads waits for the next bytes, if retries are permitted.
 const STALL_MAX: Duration = Duration::from_secs(30);
 /// The divisor of the timeout: a try waits for the next bytes at most a quarter of the timeout, if this is shorter than `STALL_MAX`.
 const STALL_SHARE: u32 = 4;

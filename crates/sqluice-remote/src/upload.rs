@@ -300,7 +300,8 @@ impl Upload {
     /// Uploads the remaining parts, the first part last, and combines all parts to an object.
     ///
     /// # Errors
-    /// When a part or the last request fails: no object appears, and an existing object of the same name stays.
+    /// When a part or the last request fails, or an object has appeared that must not be replaced: the uploaded object does not appear, and
+    /// an existing object of the same name stays. If the store no longer answers, the last request may have succeeded nevertheless.
     pub fn finish(mut self) -> Result<()> {
         let Range { start, end } = self.options.hole.clone();
         let hole = if start < self.end { end.min(self.end) - start } else { 0 };

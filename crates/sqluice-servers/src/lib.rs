@@ -9,7 +9,8 @@
 //! without the parts that these readers ignore. So declarations, types and values are translated in one place. All declarations come first,
 //! with keys and indexes, so that the load can write the rows as pages while they arrive.
 //!
-//! Invariant: all rows of a dump are those of one snapshot, or reading it fails.
+//! Invariant: all rows of a dump are those of one snapshot, or reading it fails. Only MySQL's tables of engines without transactions are
+//! outside of the snapshot; a note names them.
 //!
 //! Invariant: a message contains no password, and no query of a URL.
 //!
@@ -67,7 +68,8 @@ pub struct Request {
     /// `true` if only declarations are read, and no rows.
     pub declarations_only: bool,
     /// The maximum number of connections that read rows. 0, the default, means one for each processor, 8 at most. A query, a small database
-    /// of PostgreSQL, and a MySQL database without `lock` are read by one connection.
+    /// of PostgreSQL, and a MySQL database without `lock` are read by one connection, a larger database of PostgreSQL by as many as its
+    /// size and `memory_bytes` permit.
     pub connections: usize,
     /// `true` if all tables of a MySQL server may be locked until all connections see the same snapshot. Else one connection reads.
     pub lock: bool,
@@ -112,7 +114,8 @@ pub struct Dump {
     pub tables: Vec<TableOfDump>,
     /// The number of connections that read rows.
     pub connections: usize,
-    /// Notes for the report: tables outside of the snapshot, and the reason why only one connection reads rows.
+    /// Notes for the report, such as tables outside of the snapshot, a password file that was not read, or the reason why only one
+    /// connection reads rows.
     pub notes: Vec<Message>,
     start: Start,
     /// The flag that stops all connections.

@@ -121,7 +121,7 @@ impl Socket {
         matches!(self.stream, Stream::Encrypted(_))
     }
 
-    /// Encrypts the connection. Call this once the server has agreed to TLS.
+    /// Encrypts a TCP connection; a socket of this machine stays as it is. Call this once the server has agreed to TLS.
     ///
     /// # Errors
     /// If the server does not speak TLS, its certificate is refused, the handshake takes too long, or the run is cancelled.

@@ -33,7 +33,7 @@ pub(crate) enum Mode {
     Allow,
     /// Encrypts if the server can.
     Prefer,
-    /// Always encrypts, and accepts any certificate.
+    /// Always encrypts. Accepts any certificate, unless a file of roots is given: then as `VerifyCa`.
     Require,
     /// Always encrypts, and the certificate must be signed by a trusted authority.
     VerifyCa,

@@ -111,7 +111,7 @@ pub fn real_to_int(real: f64) -> Value<'static> {
 }
 
 /// Returns the value that REAL affinity stores for a float: an integer if the float is whole and the integer takes at most six bytes
-/// ([§2.1](https://www.sqlite.org/fileformat2.html#record_format), "small floating point values"). -0.0 becomes 0.
+/// ([§2.1](https://www.sqlite.org/fileformat2.html#record_format), "small floating point values"). -0.0 becomes 0, and a NaN becomes NULL.
 #[inline]
 pub fn stored_real(real: f64) -> Value<'static> {
     // SQLite turns larger whole floats into integers, too, but stores them as the same floats again.
@@ -228,7 +228,7 @@ impl StrictType {
 pub enum Rowid {
     /// The value is this rowid.
     Given(i64),
-    /// The value is NULL: SQLite takes the largest rowid of the table, plus one.
+    /// The value is NULL: SQLite chooses the rowid, usually the largest rowid of the table, plus one.
     Next,
     /// No rowid: SQLite reports "datatype mismatch".
     Mismatch,

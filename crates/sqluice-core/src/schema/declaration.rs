@@ -77,7 +77,7 @@ pub enum ConstraintKind {
 }
 
 impl<'s> Declaration<'s> {
-    /// Cuts a statement into parts. Returns `None` if it has no list of columns, such as `CREATE TABLE t AS SELECT ...`.
+    /// Cuts a statement into parts. Returns `None` if it has no list in parentheses, such as `CREATE TABLE t AS SELECT 1`.
     pub fn of(sql: &'s str) -> Option<Declaration<'s>> {
         let tokens: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
         let open = tokens.iter().position(|token| token.is_symbol(sql, "("))?;
@@ -378,8 +378,8 @@ impl<'s, 't> Walk<'s, 't> {
         Clause::Constraint(Constraint { kind, columns, says, text, column })
     }
 
-    /// Returns the clause of a key. Its normal form leaves out the order and the direction (ASC, DESC) of the columns, because they do not
-    /// change which values the key accepts.
+    /// Returns the clause of a key. Its normal form leaves out AUTOINCREMENT, and the order and the direction (ASC, DESC) of the columns,
+    /// because they do not change which values the key accepts.
     fn key(&mut self, from: usize, kind: ConstraintKind) -> Clause<'s> {
         let list = self.group();
         let columns = if list.is_empty() { self.own() } else { self.names(list) };

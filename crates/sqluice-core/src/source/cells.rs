@@ -18,7 +18,7 @@ pub struct Cells {
     values: CellValues,
     /// The bytes of text and blobs.
     data: Vec<u8>,
-    /// The validity bitmap, one bit for each row; empty while nothing is NULL.
+    /// The validity bitmap, one bit for each row; empty while nothing is NULL, and for values of several kinds.
     valid: Vec<u64>,
     seen: Seen,
 }

@@ -205,7 +205,7 @@ impl<F: FnMut(&Batch<'_>) -> Result<(), Refused>> Sink for F {
 pub struct BadRow {
     /// The reason, with the place of the row.
     pub error: Error,
-    /// The bytes of the row in the input, without the line end.
+    /// The bytes of the row in the input, without the line end, or a text of its values, if the input is not text.
     pub raw: Vec<u8>,
 }
 

@@ -52,7 +52,8 @@ pub(super) struct Page {
 /// Details of a tree that the report does not show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Detail {
-    /// For an index, the sum over its entries. For a table, a sum for each of its indexes, over the entries that the index must have.
+    /// For an index, the sum over its entries. For a table, a sum for each of its indexes, over the entries that the index must have; the
+    /// sum of a partial index stays empty unless its entries are computed.
     pub(super) sums: Vec<Sum>,
     pub(super) problem_count: u64,
 }

@@ -21,7 +21,8 @@ pub(super) struct Walk<'w> {
     pub(super) content: Content<'w>,
     pub(super) rowids: Rowids,
     pub(super) keys: Keys,
-    /// For an index, the sum over its entries. For a table, a sum for each of its indexes, over the entries that the index must have.
+    /// For an index, the sum over its entries. For a table, a sum for each of its indexes, over the entries that the index must have; the
+    /// sum of a partial index stays empty unless its entries are computed.
     pub(super) sums: Vec<Sum>,
     /// The parts of the tree that have already been read, by the number of the page at which each begins; `None` if the tree was not
     /// divided.

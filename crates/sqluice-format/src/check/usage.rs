@@ -32,7 +32,8 @@ impl Common<'_> {
 }
 
 impl<P: ReadPage> Checker<'_, '_, P> {
-    /// Claims a page for the given use, as found on page `parent`. Returns `false` if the page can't be used, or is already used.
+    /// Claims a page for the given use, as found on page `parent`. Returns `false` if the page can't be used, or is already used. If the
+    /// tree is read again, no page is claimed a second time.
     pub(super) fn claim(&mut self, number: u32, usage: Use, parent: u32) -> Result<bool, P::Error> {
         let common = self.common;
         let place = Some(parent).filter(|&page| page != 0);

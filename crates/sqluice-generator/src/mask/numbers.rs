@@ -93,7 +93,8 @@ impl Permute {
     }
 }
 
-/// The mask `noise(share)`: changes a number by at most the fraction `share` of its size.
+/// The mask `noise(share)`: changes a number by at most the fraction `share` of its size, but by at least one unit of its last decimal
+/// place. Zero stays zero.
 #[derive(Clone)]
 pub(super) struct Noise {
     hash: ValueHash,
@@ -105,7 +106,8 @@ impl Noise {
         Noise { hash: ValueHash::new(key, "noise"), share }
     }
 
-    /// Returns a number of the same class, with as many decimal places; `None` if the value is no number.
+    /// Returns a number of the same class, with as many decimal places if they are at most [`PLACES_MAX`]; `None` if the value is no
+    /// number.
     #[inline]
     pub(super) fn number(&self, old: Value<'_>, equality: Equality) -> Option<Value<'static>> {
         let bits = self.hash.of(old, equality, &mut Vec::new());

@@ -111,7 +111,7 @@ impl Shape {
         }
     }
 
-    /// Returns another integer with the same number of digits and the same sign.
+    /// Returns the integer that replaces `int`. It has the same number of digits and the same sign, and may be `int` itself.
     #[inline]
     pub(super) fn int(&self, int: i64) -> i64 {
         let (least, of) = self.class_of(int);
@@ -130,7 +130,8 @@ impl Shape {
         rest.iter_mut().for_each(|int| *int = self.int(*int));
     }
 
-    /// Returns another real with the same number of digits and the decimal point in the same place.
+    /// Returns the real that replaces `real`. It has the same number of digits, and the decimal point in the same place. Infinity is not
+    /// replaced.
     fn real(&self, real: f64, space: &mut ShapeSpace) -> f64 {
         let mut buffer = [0; 64];
         let mut rest = &mut buffer[..];

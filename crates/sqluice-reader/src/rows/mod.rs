@@ -108,9 +108,9 @@ enum Reading {
 impl Rows {
     /// Prepares the rows of a table, a view or a virtual table.
     ///
-    /// # Errors When the table or a named column does not exist, a column is named twice, an empty list of columns is given, SQLite does
-    /// not accept the condition, [`Selection::part`] is out of range or combined with a limit or a condition, or the database can't be
-    /// read.
+    /// # Errors
+    /// When the table or a named column does not exist, a column is named twice, an empty list of columns is given, SQLite does not accept
+    /// the condition, [`Selection::part`] is out of range or combined with a limit or a condition, or the database can't be read.
     pub fn of_table(
         snapshot: &Arc<Snapshot>,
         schema: &Schema,

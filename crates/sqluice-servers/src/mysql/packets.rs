@@ -7,7 +7,7 @@
 //!      4     n  the payload; if it has 16,777,215 bytes, the message continues in the next packet
 //! ```
 //!
-//! Payloads are borrowed from the buffer of the socket: reading a row allocates nothing.
+//! Payloads are borrowed from the buffer of the socket: reading a row that fits one packet allocates nothing.
 //!
 //! Invariant: the buffer has at most one incomplete packet, whatever lengths the server sends.
 

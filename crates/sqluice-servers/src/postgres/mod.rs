@@ -8,9 +8,9 @@
 //!  rows        the rows of all tables, read by several connections
 //! ```
 //!
-//! **One snapshot.** First each table whose rows are to be read is locked in ACCESS SHARE mode (LOCK TABLE takes no snapshot), then the
-//! snapshot is taken. So no TRUNCATE and no ALTER comes between the snapshot and the reading of rows. If one of these tables is gone, or
-//! the snapshot shows a table that was not locked, both steps are repeated.
+//! **One snapshot.** First each table whose rows are to be read is locked (for a query, none is) in ACCESS SHARE mode (LOCK TABLE takes no
+//! snapshot), then the snapshot is taken. So no TRUNCATE and no ALTER comes between the snapshot and the reading of rows. If one of these
+//! tables is gone, or the snapshot shows a table that was not locked, both steps are repeated.
 
 mod catalog;
 mod connection;

@@ -171,8 +171,8 @@ fn socket(port: u16) -> String {
     format!(".s.PGSQL.{port}")
 }
 
-/// Returns the password for the connection from a password file. Like libpq, ignores the file if other users may read it; a note in `notes`
-/// says so.
+/// Returns the password for the connection from a password file. Like libpq, ignores the file if it is not a regular file, or if other
+/// users may read it; a note in `notes` says so.
 fn of_file(
     file: &Path,
     place: &Place,
