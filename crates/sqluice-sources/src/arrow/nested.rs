@@ -1,7 +1,7 @@
 //! Writes lists, structs, maps and unions as JSON.
 //!
 //! Floats are written with the fewest digits that identify them. NaN and infinities, which JSON lacks, become null. Binaries are written in
-//! hexadecimal digits. Dates and times have the same text as in columns of their own (also if timestamps in columns become Unix numbers), so
+//! hexadecimal digits. Dates and times have the same text as in columns of their own, even if timestamps in columns become Unix numbers. So
 //! a date outside the years 0 to 9999 makes its row a bad row. A map becomes an object; the JSON of a key that is not text becomes the
 //! name.
 
@@ -18,8 +18,8 @@ use super::{fixed, moment};
 /// JSON text that is being written, with its first fault.
 pub(super) struct Json<'a> {
     pub(super) text: &'a mut String,
-    /// The reason why the first value without a JSON form has none. Something is written in its place, so that the bad row can be shown: the
-    /// stored number of a date, or text with U+FFFD for bytes that are not UTF-8.
+    /// The reason why the first value without a JSON form has none. Something is written in its place, so that the bad row can be shown:
+    /// the stored number of a date, or text with U+FFFD for bytes that are not UTF-8.
     pub(super) fault: Option<String>,
     /// The length at which writing stops: a longer text will be refused.
     end: usize,

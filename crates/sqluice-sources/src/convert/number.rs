@@ -9,7 +9,8 @@
 //! In a column of amounts, the signs of an [`Amount`] may stand around the number. In a column of percentages, a percent sign follows the
 //! number: `12.5%` is 0.125. Such a column refuses numbers without the sign, because `12.5` may mean 12.5 or 0.125.
 //!
-//! A plus and zeros before the first digit are left out; the other digits stay as they are written.
+//! A plus, and zeros before another digit of the whole part, are left out; the other digits stay as they are written, except those of
+//! percentages, which are divided by 100.
 //!
 //! Invariant: without `lossy`, an integer has at most 64 bits, and the float that is nearest to a decimal, or to an integer of a REAL
 //! column, keeps all of its digits.

@@ -139,7 +139,8 @@ impl Cutter {
         self.blank_rows = blank_rows;
     }
 
-    /// Leaves out records at the end of the input that have `fields` empty fields, as spreadsheets write them.
+    /// Leaves out records at the end of the input that have `fields` empty fields, as spreadsheets write them. Has no effect if the
+    /// delimiter is a run of blanks, which can't separate empty fields.
     pub(super) fn leave_out_empty(&mut self, fields: usize) {
         let whole = !self.delimiter.is_whitespace();
         self.empty_fields = whole.then_some(fields);

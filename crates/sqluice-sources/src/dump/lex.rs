@@ -42,7 +42,7 @@ pub enum Look {
     Quoted(usize),
     /// A comment that ends at this position.
     Comment(usize),
-    /// The window ends before the string or the comment does.
+    /// The window ends before the string or the comment does, or before its bytes show what begins here.
     More,
 }
 

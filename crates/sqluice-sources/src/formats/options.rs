@@ -10,8 +10,9 @@ use crate::csv::{Delimiter, LineEnd};
 use crate::input::Encoding;
 use crate::json::RecordsPath;
 
-/// Settings about the format of files. A setting that is `None` is recognised from the files. All settings but `format`, `encoding`,
-/// `records`, `lenient_json`, and those of spreadsheets are about CSV. `header` and `skip_lines` apply to spreadsheets, too.
+/// Settings about the format of files. A setting that is `None` is recognised from the files, unless its description says otherwise. All
+/// settings but `format`, `encoding`, `records`, `lenient_json`, and those of spreadsheets are about CSV. `header` and `skip_lines` apply to
+/// spreadsheets, too.
 ///
 /// ```
 /// use sqluice_sources::formats::FormatOptions;
@@ -43,8 +44,8 @@ pub struct FormatOptions {
     pub null: Vec<String>,
     /// `true` if blanks around unquoted fields are removed.
     pub trim: bool,
-    /// `true` if rows of empty fields at the end of a file are kept. By default they are left out, unless the table is declared with
-    /// several columns.
+    /// `true` if rows of empty fields at the end of a file are kept. By default they are left out, unless the table exists or is declared
+    /// with several columns.
     pub keep_empty_rows: bool,
     /// `true` if an unquoted empty field is empty text, not NULL.
     pub empty_as_text: bool,

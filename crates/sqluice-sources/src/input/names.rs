@@ -53,7 +53,7 @@ pub struct Named {
     pub path: PathBuf,
     /// A name or a pattern of members of the archive, such as `dir/a.csv`; `None` for the whole file, folder or archive.
     pub within: Option<PathBuf>,
-    /// `true` if the archive was found by a pattern, so that it need not have a matching member.
+    /// `true` if a pattern matches other files or archives, too, so that an archive need not have a matching member.
     pub is_one_of_many: bool,
 }
 
@@ -257,7 +257,7 @@ impl Matcher {
         Ok(Matcher { pattern, hidden: text.starts_with('.') })
     }
 
-    /// Returns the matching entries of a folder; none if the folder does not exist.
+    /// Returns the matching entries of a folder; none if the folder does not exist or is a file.
     fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>> {
         let here = if folder == Path::new("") { Path::new(".") } else { folder };
         let unreadable = |error| Error::read(here, error);

@@ -1,4 +1,5 @@
-//! Reads a file behind a URL at any offset. The ranges that will be needed are fetched in blocks, each block only once unless it is dropped.
+//! Reads a file behind a URL at any offset. The ranges that will be needed are fetched in blocks, each block only once unless it is
+//! dropped.
 //!
 //! ```text
 //!  the file       |......[ column a ]......[ column c ]..........[footer]|

@@ -46,8 +46,8 @@ pub(super) fn number(data: &[u8], start: usize) -> Result<(Number, usize), Fault
     }
 }
 
-/// Parses a number of at most 7 bytes after the sign, without an exponent. Returns `None` for all other text, whether it is a number or
-/// not.
+/// Parses a number of at most 7 bytes after the sign, without an exponent. Returns `None` for a negative zero, and for all other text,
+/// whether it is a number or not.
 #[inline(always)]
 fn short(data: &[u8], start: usize) -> Option<(Number, usize)> {
     let negative = data[start] == b'-';

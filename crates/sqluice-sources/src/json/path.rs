@@ -5,7 +5,7 @@
 //!  {"meta":{"pages":3},"data":{"items":[{...},{...}]}}         data.items, or /data/items
 //! ```
 //!
-//! The text before and after the array is skipped while it is read, and neither kept nor checked.
+//! The text before and after the array is skipped while it is read. It is not kept, and checked only as far as the search needs.
 
 use std::fmt;
 

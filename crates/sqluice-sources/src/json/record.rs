@@ -27,7 +27,7 @@ pub(super) const TEXT: u8 = 4;
 /// The tag of a text that has escapes in the data.
 pub(super) const ESCAPED: u8 = 8;
 
-/// The largest number of bytes of a batch's values.
+/// The largest number of bytes of a batch's values, unless 64 rows need more.
 const BITS_BYTES_MAX: usize = 2 << 20;
 
 /// The buffers for the values of a batch.

@@ -5,7 +5,7 @@
 //!  INTERVAL                             FixedSizeBinary(12)    Interval
 //!  UUID                                 FixedSizeBinary(16)    Utf8; in a BLOB column FixedSizeBinary(16)
 //!  BYTE_ARRAY without a logical type    BinaryView             Binary; in a TEXT column Utf8
-//!  timestamp of 96 bits                 microseconds           Timestamp; 64-bit nanoseconds would end in 2262
+//!  timestamp of 96 bits, not nested     microseconds           Timestamp; 64-bit nanoseconds would end in 2262
 //!  a group without members              not at all             Struct
 //! ```
 //!
@@ -194,8 +194,8 @@ fn of_members(
     Ok(ParquetMetaData::new(file, parquet.row_groups().to_vec()))
 }
 
-/// Returns the metadata with the Arrow schema, and whether the file has an Arrow schema that can't be read. Deprecated 96-bit timestamps are
-/// read in microseconds.
+/// Returns the metadata with the Arrow schema, and whether the file has an Arrow schema that can't be read. Columns of deprecated 96-bit
+/// timestamps are read in microseconds; such timestamps within lists and groups stay nanoseconds.
 fn with_schema(parquet: &Arc<ParquetMetaData>) -> Result<(ArrowReaderMetadata, bool), BoxedError> {
     let with = |options| read_damaged(|| ArrowReaderMetadata::try_new(Arc::clone(parquet), options));
     let (metadata, unreadable) = match with(ArrowReaderOptions::new()) {

@@ -18,7 +18,7 @@ pub struct Sniffed {
     pub header_is_close: bool,
     /// `true` if all records of the sample, from the header on, have the usual number of fields.
     pub certain: bool,
-    /// The number of fields of most records.
+    /// The number of fields of most records; 0 if the sample has no records.
     pub fields: usize,
     /// The number of lines to skip at the start, given or recognised.
     pub skip_lines: u64,

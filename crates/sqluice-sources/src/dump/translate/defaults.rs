@@ -12,7 +12,7 @@ use crate::dump::conversion::{Conversion, Converted, Element, array};
 
 /// A translated DEFAULT.
 pub(super) enum DefaultValue {
-    /// SQL after the word DEFAULT, with the same value for each row.
+    /// SQL after the word DEFAULT, with the same value for all rows that are inserted at one time.
     Sql(String),
     /// SQL after the word DEFAULT, with a different value for each row.
     EachRow(String),
@@ -138,7 +138,7 @@ fn literal_default(value: &Value, column: &Mapped) -> Result<DefaultValue, Why> 
     Ok(DefaultValue::Sql(sql))
 }
 
-/// Writes a number. If the column stores decimals as text, the number becomes text with all its digits.
+/// Writes a number. If the column stores decimals as text, or the number is an integer beyond 64 bits, it becomes text with all its digits.
 fn number_default(digits: &str, column: &Mapped) -> String {
     let fits = digits.contains(['.', 'e', 'E']) || digits.parse::<i64>().is_ok();
     let as_number = fits && matches!(column.declared, "INTEGER" | "REAL" | "NUMERIC" | "");

@@ -18,7 +18,7 @@ use super::{Dialect, Translator};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
     pub(super) line: u64,
-    /// The next number of the sequence; `None` if the dump computes it from rows.
+    /// The next number of the sequence; `None` if the dump does not state it, or computes it from rows.
     pub(super) next: Option<i64>,
     pub(super) increment: i64,
     /// `true` if the sequence numbers the rows of a column.
@@ -130,7 +130,8 @@ impl Translator {
         }
     }
 
-    /// Returns the largest number that the counter of a column has returned, if the dump says it.
+    /// Returns the number before the next one of a column's counter, if the dump states the next one, and it is above 1. The counter has
+    /// returned no larger number.
     pub(super) fn largest_given(&self, table: &Table, column: usize, sequence: &Option<Name>) -> Option<i64> {
         let of_sequence = || {
             let name = sequence.clone().unwrap_or_else(|| counter(table, column));

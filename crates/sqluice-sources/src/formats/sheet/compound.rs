@@ -193,7 +193,7 @@ enum Places {
     Short(Vec<u64>),
 }
 
-/// A stream, read from its start to its end.
+/// A stream, read from an offset to its end.
 pub(super) struct Stream {
     source: Bytes,
     places: Places,

@@ -9,7 +9,7 @@
 //!  data.tar.gz ──> decompressed once to an unnamed temporary file, and then read as above
 //! ```
 //!
-//! No member is extracted to a file. An uncompressed member is read as a range of the archive, even if the archive is behind a URL: of a ZIP
+//! No member is extracted to a file here. An uncompressed member is read as a range of the archive, even if the archive is behind a URL: of a ZIP
 //! archive, only the directory and the members that are read are then requested.
 //!
 //! Modules, from the bottom up:
@@ -18,8 +18,8 @@
 //! * `listing`: the list of members, limited by the memory of the load
 //! * `zip`, `tar`: find the members in each format; `spooled`: a decompressed copy
 //!
-//! Invariant: no statement of an archive is trusted. Sizes and offsets are compared with the archive before memory is allocated, and a member's
-//! size and CRC-32 are checked while its bytes are read. The work is proportional to the size of the archive.
+//! Invariant: no statement of an archive is trusted. Sizes and offsets are compared with the archive before memory is allocated. A member's
+//! size and, in a ZIP archive, its CRC-32 are checked while its bytes are read. The work is proportional to the size of the archive.
 //!
 //! Invariant: no two members of a ZIP archive share bytes. So a small archive can't contain the same large data many times.
 //!

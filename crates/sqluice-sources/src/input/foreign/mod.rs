@@ -137,7 +137,7 @@ pub(super) fn is_workbook(head: &[u8], name: &Path) -> bool {
     workbook_of(head).is_some() || binary::is_unknown_zip(head) && is_named_as_workbook(name)
 }
 
-/// Returns `true` if a file has the extension of a workbook, perhaps before the extension of a compressed file.
+/// Returns `true` if a file has the extension of a workbook, perhaps before one more extension, such as that of a compressed file.
 pub(super) fn is_named_as_workbook(name: &Path) -> bool {
     let name = name.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
     name.rsplit('.').take(2).any(|part| WORKBOOK_EXTENSIONS.contains(&part))
