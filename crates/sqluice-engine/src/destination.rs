@@ -21,7 +21,8 @@ pub trait Output: Send {
     /// Makes the pages durable, and gives them the name of the target. Returns the method that replaced an existing file, if any.
     ///
     /// # Errors
-    /// If the target can't be written. An existing target is then unchanged.
+    /// If the target can't be written. An existing target is then unchanged, unless only a step after its replacement has failed, such as
+    /// the sync of the folder.
     fn commit(self: Box<Self>) -> Result<Option<Replacement>>;
 
     /// Returns the path of the file before it is renamed, if any. After page 1 is written, SQLite may open the file by this path and change

@@ -38,7 +38,7 @@ const CHECKS_TOGETHER: usize = 50;
 #[derive(Clone, Debug)]
 pub(crate) struct Expressions {
     columns: Vec<NamedColumn>,
-    /// The positions in the table of the columns that any expression names, in ascending order.
+    /// The positions in `columns` of the columns that any expression names, in ascending order.
     named: Vec<usize>,
     /// The generated columns, with their expressions. A column is in a later layer than the columns that it names.
     layers: Vec<Layer>,
@@ -207,7 +207,8 @@ impl Expressions {
         self.checks.as_ref().map(|checks| checks.chunks(CHECKS_TOGETHER))
     }
 
-    /// Returns `true` if all CHECKs are evaluated while rows are encoded, so that SQLite need not check the rows again.
+    /// Returns `true` if all CHECKs and generated columns are evaluated while rows are encoded, so that SQLite need not check the rows
+    /// again.
     pub(crate) fn check_rows(&self) -> bool {
         self.checks.is_some() && self.generated_by_sqlite.is_none()
     }
@@ -352,7 +353,8 @@ pub(crate) struct Terms {
     pub(crate) filter: Option<String>,
 }
 
-/// Returns the terms of an index, or `None` if its statement can't be parsed.
+/// Returns the terms of an index, or `None` if its statement can't be parsed, or its key has the rowid and columns have all names of the
+/// rowid.
 pub(crate) fn terms(index: &Index, table: &Table) -> Option<Terms> {
     let (said, filter) = match &index.sql {
         Some(sql) => said_of(sql)?,

@@ -33,16 +33,18 @@ pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// The number of worker threads; `None` for one per core.
+    /// The largest number of worker threads; `None` for one per core. A run has fewer threads if the memory does not suffice for the
+    /// buffers of so many.
     pub threads: Option<usize>,
-    /// The memory of the run in bytes, without the largest single row: at least 24 MiB.
+    /// The memory of the run in bytes, without the largest single row: at least 24 MiB; 32 MiB if rows or indexes are sorted; more if the
+    /// database is an object in an object store.
     pub memory_bytes: u64,
     /// The page size of a new file. An existing file keeps its page size.
     pub page_size: PageSize,
     /// `true` if an existing database at the target is replaced. No connection of this process may have that database open, not even an
     /// idle connection: it would lose its locks.
     pub overwrite: bool,
-    /// The folder for temporary files; `None` for the folder of the target.
+    /// The folder for temporary files; `None` for the folder of the target, or for the folder of the system if the target is no file.
     pub temp_dir: Option<PathBuf>,
     /// The destination of the database, if it is not a file. The target is then the name of the object.
     pub destination: Option<Arc<dyn Destination>>,
@@ -131,7 +133,7 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// Returns the default options: a new file, one thread per core, 256 MiB of buffers.
+    /// Returns the default options: a new file, at most one thread per core, 256 MiB of buffers.
     pub fn new() -> WriteOptions {
         WriteOptions::default()
     }
@@ -146,15 +148,16 @@ impl WriteOptions {
 }
 
 setters! { WriteOptions:
-    /// Sets the number of worker threads; `None` for one per core.
+    /// Sets the largest number of worker threads; `None` for one per core.
     threads(threads: impl Into<Option<usize>>) = threads.into();
-    /// Sets the memory of the run in bytes: at least 24 MiB.
+    /// Sets the memory of the run in bytes: at least 24 MiB; 32 MiB if rows or indexes are sorted; more if the database is an object in an
+    /// object store.
     memory_bytes(bytes: u64) = bytes;
     /// Sets the page size of a new file. An existing file keeps its page size.
     page_size(size: PageSize) = size;
     /// Replaces an existing database at the target. No connection of this process may have that database open.
     overwrite(overwrite: bool) = overwrite;
-    /// Sets the folder of temporary files. The default is the target's folder.
+    /// Sets the folder of temporary files. The default is the folder of the target, or the folder of the system if the target is no file.
     temp_dir(folder: impl Into<PathBuf>) = Some(folder.into());
     /// Sets a destination for the database that is not a file.
     destination(destination: impl Into<Option<Arc<dyn Destination>>>) = destination.into();

@@ -209,8 +209,8 @@ impl Suspects {
     }
 
     /// Returns the rows that SQLite must test for an expression. If its functions of date and time have all arguments, and these are
-    /// columns, or literals without a word of [`WORDS`], they are the rows in which such a column can have one of the words; otherwise all
-    /// rows.
+    /// columns, numbers, or text literals without a word of [`WORDS`], they are the rows in which such a column can have one of the words;
+    /// otherwise all rows.
     fn of(sql: &str, columns: &[NamedColumn]) -> Suspects {
         let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
         let mut found = Vec::new();

@@ -210,9 +210,9 @@ impl RejectFile {
         self.name().map_err(|error| self.failed(error))
     }
 
-    /// Commits the file around the commit of a database, unless nearly all rows of an input are bad. A file with rows is committed before
-    /// the database, so that every row missing from the database is in the file, even after a crash. An empty file is committed after the
-    /// database.
+    /// Commits the file around the commit of a database, unless too many rows of an input are bad: the error is then that of
+    /// `RejectFile::judge`. A file with rows is committed before the database, so that every row missing from the database is in the file,
+    /// even after a crash. An empty file is committed after the database.
     pub(crate) fn finish_around<T>(
         mut rejects: Option<RejectFile>,
         commit: impl FnOnce() -> Result<T>,

@@ -22,7 +22,7 @@ pub use sqluice_core::source::recognised::{Recognised, RecognisedCsv, Recognised
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// The written file; `None` if the pages were discarded.
+    /// The written file or object; `None` if the pages were discarded.
     #[serde(serialize_with = "path_as_text")]
     pub target: Option<PathBuf>,
     /// The number of rows of all tables.
@@ -43,7 +43,8 @@ pub struct Report {
     /// read as a whole, and if one transaction has replaced a database.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
-    /// The kind of I/O that wrote the pages: `direct`, `buffered`, `discarded` or `sqlite`.
+    /// The kind of I/O that wrote the pages: `direct` or `buffered` for a file, `uploaded` or `spooled` for an object in an object store
+    /// (as pages are made, or from a finished file), `sqlite` if SQLite wrote all of them, or `discarded`.
     pub output: &'static str,
     /// The effect of the run on a database that existed before; `None` if the run created a new database.
     pub existing: Option<ExistingReport>,
@@ -155,7 +156,8 @@ impl SkippedFile {
 }
 
 impl Report {
-    /// Returns the report with its notes in the terms of a front end, ready to be printed or serialized.
+    /// Returns the report in the terms of a front end, ready to be serialized: with the notes and warnings about inputs, and the reasons
+    /// why files were skipped or left out. `notes` stay as they are.
     #[must_use]
     pub fn in_terms(mut self, name: impl Fn(Setting, Option<&str>) -> String) -> Report {
         let notes =

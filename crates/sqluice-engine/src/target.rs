@@ -36,10 +36,10 @@ pub struct TargetSnapshot {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TableSnapshot {
-    /// The largest rowid; `None` if the table has no rows, or if columns of the table have all names of the rowid.
+    /// The largest rowid; `None` if the table has no rows, or no rowid that a query can name.
     pub largest_rowid: Option<i64>,
     /// For each column with TEXT affinity: the first bytes of its last text, searched in the last rows of the table. `None` for other
-    /// columns, and if none of these rows has a text in the column.
+    /// columns and generated ones, and if none of these rows has a text in the column, or the column can't be read.
     pub last_texts: Vec<Option<String>>,
     /// The largest possible number of rows, from the range of rowids; `None` if it is unknown.
     pub(crate) rows_max: Option<u64>,

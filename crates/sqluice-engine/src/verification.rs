@@ -80,7 +80,7 @@ impl<'a> Verification<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compares each index that was read with its table, if the table was also read.
+    /// Compares each index that was read, except partial indexes, with its table, if the table was also read.
     ///
     /// # Errors
     /// The first index, in the order of the tables, whose entries differ from the entries that its table demands.

@@ -203,7 +203,8 @@ pub struct Copied {
     pub pages: u32,
     /// The checksum of all pages; `None` if SQLite wrote them.
     pub checksum: Option<Checksum>,
-    /// The kind of I/O that wrote the pages: `direct` or `buffered`.
+    /// The kind of I/O that wrote the pages: `direct` or `buffered` for a file, `uploaded` or `spooled` for an object in an object store
+    /// (as pages are made, or from a finished file), and `sqlite` if SQLite wrote them.
     pub output: &'static str,
     /// The existing database that the copy replaced, if any.
     pub replaced: Option<Replaced>,
@@ -639,7 +640,8 @@ fn same_layout(source: Geometry, target: Geometry) -> bool {
     (source.page_bytes(), source.reserved_bytes()) == (target.page_bytes(), target.reserved_bytes())
 }
 
-/// Returns the record of a row of `sqlite_schema`, changed to the root page `root_page`, or `None` if `record` is not a valid record.
+/// Returns the record of a row of `sqlite_schema`, changed to the root page `root_page`, or `None` if `record` is not a valid record with
+/// this field.
 fn with_root(record: &[u8], root_page: u32) -> Option<Vec<u8>> {
     let mut values = record::decode(record).ok()?;
     *values.get_mut(ROOT_FIELD)? = Value::Int(i64::from(root_page));

@@ -40,8 +40,8 @@ const COUNTED_BYTES_MAX: u64 = 64 << 20;
 /// tables. Bad rows go to `rejects`, if given. `phase` names the phase that the caller has begun; the report lists its time.
 ///
 /// # Errors
-/// If a row can't be stored, another process keeps the database locked, or the database can't be written. The database is unchanged then.
-/// The error may refute an [`Assumption`] of the plan.
+/// If a row can't be stored, another process keeps the database locked, or the database can't be written. The database is unchanged then,
+/// except that its state is unknown if SQLite could not write while it committed. The error may refute an [`Assumption`] of the plan.
 pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,

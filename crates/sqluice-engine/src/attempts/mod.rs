@@ -173,8 +173,9 @@ pub fn reading_order(plan: &Plan) -> Vec<usize> {
 /// lists its time.
 ///
 /// # Errors
-/// If a row can't be stored or the database can't be written. An existing database is unchanged then, and a new database does not exist.
-/// The error may refute an [`Assumption`] of the plan.
+/// If a row can't be stored or the database can't be written. An existing database is unchanged then, and a new database does not exist,
+/// unless only the last step has failed: the state of an existing database is unknown if SQLite could not write while it committed, and a
+/// new file may exist if its folder could not be synced. The error may refute an [`Assumption`] of the plan.
 pub fn write(
     plan: &Plan,
     schema: &Schema,

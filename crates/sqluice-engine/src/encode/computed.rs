@@ -46,7 +46,7 @@ pub(super) struct Computed {
     checks: Vec<Checks>,
     /// The computed terms of indexes: first a group for the indexes that have all rows, then one for each partial index.
     keys: Vec<Group>,
-    /// The rows that SQLite refuses because of the present time, if any expression has a function of date and time.
+    /// The search for rows that SQLite refuses because of the present time; `None` if no expression has a function of date and time.
     present_time: Option<PresentTime>,
     /// The layers, CHECKs and keys, combined for few scans; `None` if SQLite can't prepare that number of expressions at once.
     stages: Option<Vec<Stage>>,
@@ -295,7 +295,8 @@ impl Computed {
     /// Completes the columns of a batch. `refused` has the rows that are refused already, in order.
     ///
     /// # Errors
-    /// If rows are refused: those of `refused`, and the first row before them that an expression refuses.
+    /// If rows are refused: those of `refused`, and rows before them that an expression or the rules of a generated column refuse, among
+    /// them the first such row. Also if SQLite fails for another reason than a row.
     pub(super) fn complete<'a>(
         &'a mut self,
         rules: &[ColumnRules],

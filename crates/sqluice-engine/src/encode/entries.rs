@@ -230,7 +230,7 @@ impl<'s> Entries<'s> {
                 if buffer.push_ints(&values)? {
                     continue;
                 }
-                // The buffer has taken a record, and takes no more plain integers.
+                // The buffer gets this row as an encoded record, and takes no plain integers after it.
                 ints = None;
             }
             let rowid = rowids.get(row);
@@ -263,7 +263,7 @@ impl<'s> Entries<'s> {
         Ok(())
     }
 
-    /// Returns the number of leading fields of a table's records that the entries have.
+    /// Returns the number of leading fields of a table's records, up to the last field that the entries have.
     pub(crate) fn record_fields(&self) -> usize {
         let end = |field: &Field| if let Field::Column(column) = field { column + 1 } else { 0 };
         self.fields.iter().map(end).max().unwrap_or(0)

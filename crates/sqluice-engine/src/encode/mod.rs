@@ -1,7 +1,7 @@
 //! Encodes batches into cells on pages, column by column.
 //!
-//! The simple way to store a row is [`sqluice_format::record::encode`], then [`Chunk::push`]. This module does the same for up to a
-//! thousand rows at once. Tests check that the bytes are the same:
+//! The simple way to store a row is [`sqluice_format::record::encode`], then [`Chunk::push`]. This module does the same for up to 1024 rows
+//! at once. Tests check that the bytes are the same:
 //!
 //! 1. `stored`: apply affinity to each column, and find the serial type of every value. Often all values of a column have one type.
 //! 2. Sum the bytes of every row, and reserve its cell in the chunk. If all rows have one size and consecutive rowids, one division gives
@@ -68,7 +68,8 @@ pub trait Chunks {
 pub enum Coercion {
     /// All conversions that SQLite does.
     All,
-    /// No conversion that loses digits or magnitude. A row with such a text is refused.
+    /// No conversion in which something of the text is lost: digits, magnitude, or what follows a NUL character. A row with such a text is
+    /// refused.
     Lossless,
 }
 
@@ -137,7 +138,8 @@ struct Sizes {
     payload: Vec<u32>,
     /// For each column, the smallest number of bytes that follow the column's value in the record of any row.
     after: Vec<usize>,
-    /// `true` if the records of all rows have the same size as that of the first row.
+    /// `true` if the records of all rows are known to have one size of at most `alike_max` bytes ([`Sizes::measure`]). Then `types` and
+    /// `payload` have only the first row.
     alike: bool,
 }
 
@@ -548,7 +550,7 @@ impl RunOfRows<'_> {
     }
 }
 
-/// Returns the largest rowid whose varint has the length of `rowid`'s varint.
+/// Returns the last rowid of the range around `rowid` in which all varints have the same length.
 fn last_of_varint_len(rowid: i64) -> i64 {
     match varint::len(rowid as u64) {
         9 if rowid < 0 => -1,
@@ -620,7 +622,8 @@ impl ColumnRules {
         self.strict.is_none_or(fits) && !(self.not_null && stored.has_null())
     }
 
-    /// Adds the rows whose value this column can't hold to `refused`. `lost` is `true` if some number has lost digits or magnitude.
+    /// Adds the rows whose value this column can't hold to `refused`. `lost` is `true` if a text lost something when it became a number,
+    /// and such rows are refused.
     fn check(
         &self,
         stored: &Stored<'_>,
@@ -675,8 +678,8 @@ impl Refusals<'_> {
     }
 }
 
-/// If a column of `affinity` loses digits or magnitude of the text `value`, returns a function that makes the error from the name of the
-/// column. Otherwise returns `None`.
+/// If the text `value` loses something when a column of `affinity` makes it a number, returns a function that makes the error from the name
+/// of the column. Otherwise returns `None`.
 fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) -> Error + use<'v>> {
     let Value::Text(text) = *value else { return None };
     let (becomes, loss) = affinity::text_to_number_checked(text, affinity);

@@ -2,7 +2,8 @@
 //!
 //! SQLite replaces NULL by one more than the largest rowid so far. A thread that encodes a part of the input does not know the rows before
 //! this part, so it replaces NULL by the number of the row, counted from 1. Both rules give the same rowid if the rowid of each earlier row
-//! is the row's number. Otherwise NULL is refused. So the result does not depend on the division of the input into parts.
+//! is the row's number. Otherwise NULL is refused, unless a single thread encodes all rows in sequence, and so knows the largest rowid. So
+//! the result does not depend on the division of the input into parts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +20,7 @@ use super::{LastRowid, Rowids, loss_of};
 pub(super) struct Alias<'n> {
     pub(super) index: usize,
     pub(super) name: &'n str,
-    /// `true` if text that loses digits or magnitude as a number is refused.
+    /// `true` if text that loses something when it becomes a number is refused.
     pub(super) lossless: bool,
     /// `true` if the table is AUTOINCREMENT.
     pub(super) autoincrement: bool,
@@ -119,7 +120,7 @@ fn next_of(largest: Option<i64>, alias: Alias<'_>) -> Option<i64> {
 /// unknown. `numbers` are the numbers of the rows. Values that are no rowids go to `refused`.
 ///
 /// # Errors
-/// The first row that is out of order.
+/// The first row that is out of order, or whose NULL has no known meaning.
 pub(super) fn of_alias<'a>(
     batch: &Batch<'_>,
     alias: Alias<'_>,
@@ -177,7 +178,7 @@ pub(super) fn refusal(
     RefusedRow { row, column: alias.index, error: wanted.map_or_else(|error| error, mismatch) }
 }
 
-/// Returns the rowid that a value requests, or an error about digits or magnitude that it would lose.
+/// Returns the rowid that a value requests, or an error about what the value would lose.
 pub(super) fn wanted(value: Value<'_>, alias: Alias<'_>) -> Result<Rowid, Error> {
     let rowid = affinity::to_rowid(value);
     match rowid {

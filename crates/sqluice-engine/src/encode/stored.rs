@@ -77,7 +77,7 @@ enum Numbers {
 }
 
 impl<'a> Stored<'a> {
-    /// Applies `affinity` to `rows` values of `column`. Sets `lost` if a text that became a number has lost digits or magnitude.
+    /// Applies `affinity` to `rows` values of `column`. Sets `lost` if a text lost something when it became a number ([`Loss`]).
     pub(super) fn new(
         column: &Column<'a>,
         rows: usize,
@@ -251,7 +251,7 @@ fn types_bytes(serial: u32) -> u32 {
     [7, 14, 21, 28].iter().fold(1, |bytes, bits| bytes + u32::from(serial >= 1 << bits))
 }
 
-/// Returns the stored form of unconverted integers. If they all have one sign and one width, and none is 0 or 1, no serial types are
+/// Returns the stored form of unconverted integers. If they all have one sign and one width, and none is NULL, 0 or 1, no serial types are
 /// computed.
 fn ints<'a>(ints: &'a [i64], validity: Option<Bitmap<'_>>, serials: &'a mut Vec<u8>) -> Stored<'a> {
     let (min, max) = smallest_and_largest(ints);
@@ -307,7 +307,7 @@ fn smallest_and_largest(ints: &[i64]) -> (i64, i64) {
     (min, max)
 }
 
-/// Returns the value. Sets `lost` if digits or magnitude were lost.
+/// Returns the value. Sets `lost` if there is a loss.
 #[inline(always)]
 fn note<'v>(lost: &Cell<bool>, (value, loss): (Value<'v>, Option<Loss>)) -> Value<'v> {
     if loss.is_some() {

@@ -138,8 +138,8 @@ const LAST_ROWS: usize = 100;
 const LAST_BYTES: usize = 40;
 
 /// Reads, for each column of the table, the last text: it shows the notation of timestamps that new rows follow. Returns `None` for a
-/// column without TEXT affinity, without a text in the last [`LAST_ROWS`] rows, or that can't be read. A run that needs the text reports
-/// the error.
+/// column without TEXT affinity, a generated column, or a column without a text in the last [`LAST_ROWS`] rows, or that can't be read. A
+/// run that needs the text reports the error.
 fn last_texts(connection: &Connection, table: &Table) -> Vec<Option<String>> {
     let order = rowid_in_sql(table).map_or(String::new(), |rowid| format!(" ORDER BY {rowid} DESC"));
     let last = |column: &Column| {
@@ -169,7 +169,7 @@ fn insert(table: &Table) -> String {
     }
 }
 
-/// Returns a name that means the rowid, or `None` if columns of the table have all these names.
+/// Returns a name that means the rowid, or `None` if columns of the table have all these names, or the table has no rowids.
 fn rowid_in_sql(table: &Table) -> Option<String> {
     match table.rowid_alias {
         Some(alias) => Some(quoted(&table.columns[alias].name)),

@@ -12,7 +12,7 @@
 //!                                   raw, by direct I/O if the file system can; fdatasync
 //!            readers see the old database, because page 1 has the old number of pages
 //!  publish   through a savepoint of SQLite: the roots R, the last page N, and page 1 with the new count
-//!  check     queries; then the work that only SQLite can do (partial indexes, CHECK, ANALYZE)
+//!  check     queries; then the work that only SQLite can do (some indexes, views, triggers, foreign keys, ANALYZE)
 //!  commit    COMMIT
 //! ```
 //!
@@ -80,7 +80,7 @@ pub struct Existing {
     /// The connection. Fields are dropped in order, so it is closed before the descriptor `file`.
     connection: Connection,
     file: DatabaseFile,
-    /// The path as the user gave it, for messages.
+    /// The path for messages: as the user gave it, or as SQLite has it if the connection is one of the caller's.
     name: PathBuf,
     /// The absolute path, with symbolic links resolved.
     path: PathBuf,
@@ -204,7 +204,7 @@ impl Existing {
         self.file.descriptor().ok_or_else(by_sqlite)
     }
 
-    /// Returns the path as the user gave it.
+    /// Returns the path for messages: as the user gave it, or as SQLite has it if the connection is one of the caller's.
     pub fn name(&self) -> &Path {
         &self.name
     }

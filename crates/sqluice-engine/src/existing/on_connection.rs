@@ -47,7 +47,8 @@ pub struct TableRows {
 }
 
 impl TableRows {
-    /// Returns the index of the field with the values of each column of the table; `None` for a column that is NULL in all rows.
+    /// Returns the index of the field with the values of each column of the table; `None` for a column that the rows lack: it is NULL in
+    /// all rows, or generated.
     pub fn fields(&self) -> &[Option<usize>] {
         &self.fields
     }

@@ -1,7 +1,7 @@
 //! Queries that check the written trees before COMMIT: SQLite must find the entries that were written.
 //!
-//! In small trees all entries are counted. In large trees only the first entries and the largest rowid are read, as a count reads every
-//! leaf.
+//! In small new trees, all entries are counted. In large new trees, only the first entries and the largest rowid are read, as a count reads
+//! every leaf. In a table that had rows before, only the largest rowid is read.
 
 use rusqlite::{Connection, OptionalExtension};
 use sqluice_core::error::{Error, Result};
@@ -15,7 +15,8 @@ use crate::trees::{Written, WrittenTree};
 /// The largest number of leaves that a tree may have if its entries are to be counted.
 const LEAVES_MAX: u64 = 500;
 
-/// Checks that SQLite finds the rows of a table and the entries of its indexes. If `is_new`, the table had no rows before.
+/// Checks that SQLite finds the largest rowid of a table. If the table is new (`is_new`), also checks that SQLite finds its rows and the
+/// entries of its indexes.
 pub(super) fn verify(
     connection: &Connection,
     table: &Table,

@@ -31,7 +31,7 @@ pub(crate) struct Outcome {
     pub(crate) page_count: u32,
     /// The number of written pages, new and existing.
     pub(crate) pages_written: u64,
-    /// The kind of I/O that wrote the pages: `direct` or `buffered`.
+    /// The kind of I/O that wrote the pages: `direct` or `buffered`; `sqlite` if SQLite inserted all rows.
     pub(crate) output: &'static str,
 }
 
@@ -48,7 +48,7 @@ impl Transaction<'_> {
     /// last. Commits nothing.
     ///
     /// # Errors
-    /// If a row can't be stored or the disk can't be written. An error that refutes
+    /// If pages can't be written into the database, a row can't be stored, or the disk can't be written. An error that refutes
     /// [`Assumption::RowOrder`](sqluice_core::error::Assumption) means that rows do not follow the last row of a table. INSERT can still
     /// store these rows.
     pub(crate) fn write(

@@ -20,7 +20,7 @@ impl Direct {
         Direct { on: page_bytes.is_multiple_of(DIRECT_BYTES) && unbuffered::switch_on(file) }
     }
 
-    /// Returns the buffered mode, for pipes and devices.
+    /// Returns the buffered mode, for pipes, for devices, and for files that are written through a connection of the caller.
     pub(crate) fn never() -> Direct {
         Direct { on: false }
     }

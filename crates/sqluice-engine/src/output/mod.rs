@@ -95,7 +95,7 @@ impl Output for Discard {
     }
 }
 
-/// Adds the cause `error` to `failure`, and a hint about a remedy.
+/// Adds the cause `error` to `failure`, and a hint about a remedy if one is known.
 pub fn explained(failure: Error, error: io::Error) -> Error {
     let hint = match error.kind() {
         io::ErrorKind::NotADirectory => "a part of this path is a file, not a folder",

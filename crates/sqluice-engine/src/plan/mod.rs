@@ -36,7 +36,7 @@ use crate::output::{self, Replaced, Replacement, Target, Wanted};
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Plan {
-    /// The file to write; `None` if the pages are built and discarded.
+    /// The file or object to write; `None` if the pages are built and discarded.
     #[serde(serialize_with = "name_as_text")]
     pub target: Option<Target>,
     /// `true` if a file of this name exists, which the new file replaces.
@@ -67,9 +67,10 @@ pub struct Plan {
     pub estimated_bytes: Option<u64>,
     /// The plan of each table.
     pub tables: Vec<TablePlan>,
-    /// The statements that create everything but tables and indexes: PRAGMAs of the schema, views and triggers.
+    /// The statements for everything but the tables in `tables` and their indexes: views, triggers, virtual tables without rows of their
+    /// own, and PRAGMAs of the schema.
     pub others: Vec<String>,
-    /// The full-text tables that SQLite fills from the tables with their text.
+    /// The full-text tables whose text is in other tables or views. Their indexes are built after all rows are stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub full_text: Vec<String>,
     /// The work that the caller does with SQLite after all rows are stored, if any.
@@ -83,7 +84,7 @@ pub struct Plan {
     /// The files of folders and archives that a load leaves out, because they are not named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutFile>,
-    /// The folder for temporary files; `None` for the folder of the target.
+    /// The folder for temporary files, if the user named one; otherwise [`Plan::temp_dir`] chooses it.
     #[serde(serialize_with = "path_as_text")]
     pub temp_dir: Option<PathBuf>,
     /// The treatment of rows with the same key.
@@ -261,7 +262,7 @@ impl Plan {
     }
 
     /// Sorts the rows of a table, because they may arrive in any order of their rowids. With `in_sequence`, rowids may be NULL, and rows
-    /// are encoded in sequence. `options` are the options of the plan.
+    /// are encoded in sequence, or stored by SQLite if conflicts of keys leave rows out. `options` are the options of the plan.
     ///
     /// # Errors
     /// If the memory is too small to sort with.

@@ -387,8 +387,8 @@ impl<'a> Buffer<'a> {
         self.keys.as_ref().map_or(self.held.prefixes.len(), Keys::len)
     }
 
-    /// Spills all items if the buffer has no room for one more item. `needed` is the number of bytes that the item takes in the arena; 0
-    /// for a key.
+    /// Spills all items if the buffer has no room for one more item. `needed` is the number of bytes that the item needs in the arena, also
+    /// if it is only encoded there before its key is stored; 0 if only a key is pushed.
     #[inline]
     fn make_room(&mut self, needed: usize) -> Result<()> {
         let arena_bytes = self.held.end + needed;

@@ -7,7 +7,7 @@
 //!  push ──> Buffer ──sort──> run ├──> Sorted, cut ────┼─> range 1, all runs ──> items
 //!           (one per thread) run ┘    into ranges     └─> ...
 //!                             │
-//!                             └── spilled to an unnamed file, unless it is the last of its buffer
+//!                             └── spilled to an unnamed file; the last of each buffer only if the memory is short
 //! ```
 //!
 //! Index entries of integers, NULL, short text and blobs are *key-only*: the whole entry can be decoded from its sort key, which is a

@@ -1,4 +1,5 @@
-//! Creates indexes whose entries only SQLite can compute: partial indexes, and indexes on expressions and generated columns.
+//! Creates the indexes that only SQLite can make: those whose order or expressions the engine can't compute, and those of tables that
+//! SQLite fills.
 //!
 //! If rows have the same unique key, SQLite's error does not name the rows. A query finds the rows, with the expressions and the WHERE of
 //! the index's statement, which no PRAGMA lists.

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  rows          of tables that only SQLite can fill:      staging database ── INSERT ... SELECT ──> the file
-//!  indexes       CREATE INDEX, or REINDEX if the index is automatic: indexes whose keys only SQLite can compute
+//!  indexes       CREATE INDEX, or REINDEX if the index is automatic: indexes that only SQLite can make
 //!                (before the rows, if conflicts decide which rows stay and the index may refuse a row)
 //!  objects       virtual tables, views, triggers: after the rows, so that no trigger fires for the rows
 //!  more rows     of virtual tables:                        staging database ── INSERT ... SELECT ──> the file

@@ -278,7 +278,8 @@ fn hint(connection: &Connection, table: &Table, record: i64, message: &str) -> r
     connection.query_row(&sql, [record], |row| Ok(format!("it has {}", values(row, 0, &names)?)))
 }
 
-/// Returns the unique keys of a table that have no generated columns and no expressions: the columns of each key, each with its collation.
+/// Returns the unique keys of a table that have no generated columns, no expressions and no WHERE: the columns of each key, each with its
+/// collation.
 fn keys(table: &Table) -> Vec<Vec<(usize, String)>> {
     let alias = table.rowid_alias.map(|alias| vec![(alias, "BINARY".to_owned())]);
     let key = |index: &Index| {

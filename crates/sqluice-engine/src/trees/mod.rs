@@ -133,12 +133,12 @@ pub(crate) struct Written {
     pub(crate) tree: WrittenTree,
     /// The number of rows that went to the reject file.
     pub(crate) rejected: Rejected,
-    /// The number of rows that were left out because another row has the same key.
+    /// The number of rows that were left out because another row has the same key, or by a trigger.
     pub(crate) ignored: u64,
     /// The number of inserted rows that changed or replaced another row, so that the table did not grow; `None` if the number was not
     /// counted.
     pub(crate) replacing: Option<u64>,
-    /// The largest rowid of all rows, including the rows that were left out; `None` without rows or rowids.
+    /// The largest rowid of all rows, including the rows that were left out; `None` without rows or rowids, or if SQLite inserted the rows.
     pub(crate) largest_rowid: Option<i64>,
     /// The indexes, in the order of [`Table::indexes`]; `None` if SQLite makes the index.
     pub(crate) indexes: Vec<Option<WrittenTree>>,

@@ -137,7 +137,8 @@ pub(crate) fn of_rows(
 }
 
 /// Pushes the entries of the index `name` to a sorter of records, with the rowids and references to rowids that `changes` gives them. The
-/// number of fields in each entry must be within `fields`. Returns the number of entries.
+/// number of fields in each entry must be within `fields`. Entries of rows that `changes` leaves out are not pushed. Returns the number of
+/// pushed entries.
 ///
 /// # Errors
 /// The errors of [`of_rows`].

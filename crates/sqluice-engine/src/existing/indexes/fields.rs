@@ -13,7 +13,7 @@ pub(in crate::existing) struct Missing {
     pub(in crate::existing) content: Vec<u8>,
 }
 
-/// Returns the index of a column's field in the records of the table, or `None` if the column is computed.
+/// Returns the index of a column's field in the records of the table, or `None` if the column is VIRTUAL, so that no record has it.
 pub(in crate::existing) fn stored_field(table: &Table, column: usize) -> Option<usize> {
     let is_stored = |column: usize| table.columns[column].generated != Some(Generated::Virtual);
     if !is_stored(column) {

@@ -1,4 +1,5 @@
-//! A database that is written to a temporary file, which is renamed when it is complete.
+//! A database that is written to a temporary file. When the file is complete, it is renamed, or SQLite writes its pages into the old
+//! database (`replace`).
 //!
 //! ```text
 //!  create   .NAME.sqluice-tmp-...  locked, for its owner alone

@@ -50,7 +50,8 @@ pub struct Replaced {
     pub estimated: bool,
     /// The size of the file in bytes.
     pub bytes: u64,
-    /// The reason why a part of the database could not be read; `None` if all of it was read.
+    /// The reason why the tables of the database could not be read; `None` if they were read. A single table that can't be read has no row
+    /// count.
     pub unread: Option<String>,
 }
 
@@ -66,7 +67,7 @@ pub struct ReplacedTable {
 }
 
 impl Replaced {
-    /// Returns `true` if nothing is lost when the database is replaced.
+    /// Returns `true` if the database has no tables, so that no rows are lost when it is replaced.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.unread.is_none()
     }

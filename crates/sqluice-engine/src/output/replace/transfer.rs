@@ -54,7 +54,8 @@ pub(super) struct Into<'a> {
 /// Afterwards, `from` is in a rollback mode.
 ///
 /// # Errors
-/// If SQLite can't write, or `cancel` is set: the old content stays then.
+/// If SQLite can't write, or `cancel` is set: the old content stays then. Also if the journal mode can't be set after the commit: the
+/// database then has its new content.
 pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<()> {
     let Into { connection, name, is_wal } = into;
     let cannot =

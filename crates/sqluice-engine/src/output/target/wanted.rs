@@ -51,7 +51,7 @@ impl Wanted {
     }
 
     /// Returns the content of the database to replace, or `None` if no database has the name. The database is not changed, so changes in
-    /// the journal or WAL of a crash are not read.
+    /// the journal or WAL of a crash are not read. An object in an object store is not read: only its size is known.
     ///
     /// # Errors
     /// The errors of [`Wanted::refuse`].
@@ -64,7 +64,7 @@ impl Wanted {
     }
 
     /// Returns the content of the database to replace, after SQLite has recovered the database as for any reader. Returns `None` if no
-    /// database has the name.
+    /// database has the name. An object in an object store is not read: only its size is known.
     ///
     /// # Errors
     /// The errors of [`NewFile::create`](crate::output::NewFile::create) for the database that is replaced: it may be in use.
@@ -78,9 +78,9 @@ impl Wanted {
         Ok(Some(Replaced::read(path)))
     }
 
-    /// Returns the method that will replace the database of this name, a rename or a transaction; `None` if no database has the name.
-    /// `page_bytes` is the size of the new pages, if known. Must be called before SQLite opens the database: this function opens and closes
-    /// the file, which would drop SQLite's locks.
+    /// Returns the method that will replace the database of this name, a rename or a transaction; `None` if no database has the name, or if
+    /// the target is an object in an object store. `page_bytes` is the size of the new pages, if known. Must be called before SQLite opens
+    /// the database: this function opens and closes the file, which would drop SQLite's locks.
     ///
     /// # Errors
     /// The errors of [`Wanted::refuse`], or if the database can't be replaced by pages of this size.

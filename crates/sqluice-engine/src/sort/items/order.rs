@@ -129,7 +129,7 @@ impl Order {
         }
     }
 
-    /// Returns the short pair for the two values of a pair, or `None` if the values need more than 32 bits each.
+    /// Returns the short pair for the two values of a pair, or `None` if a value needs more than 32 bits.
     #[inline]
     pub(in crate::sort) fn short_of_pair(&self, pair: u128) -> Option<u64> {
         match self {

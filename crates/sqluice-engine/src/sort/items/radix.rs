@@ -381,8 +381,8 @@ fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     if keys.len() <= CACHED_MAX || bits <= FIRST_DIGIT_BITS {
         return sort_cached(keys, other, low, bits, places);
     }
-    // One pass through memory sorts by the first digit. Then each range of keys with the same first digit is small enough to be sorted in
-    // the CPU cache.
+    // One pass through memory sorts by the first digit. Then each range of keys with the same first digit is sorted on its own; mostly it
+    // is small enough for the CPU cache.
     let below = low + bits - FIRST_DIGIT_BITS;
     scatter(keys, other, below, FIRST_DIGIT_BITS, places);
     let mut start = 0;
@@ -396,8 +396,8 @@ fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     }
 }
 
-/// Sorts `keys` like [`sort_keys`], if they fit into the CPU cache: digit by digit, the last first. Keys that are equal in the `bits` bits
-/// keep their order, or are ordered by the bits below.
+/// Sorts `keys` like [`sort_keys`], but all at once, which is fast if they fit into the CPU cache: digit by digit, the last first. Keys
+/// that are equal in the `bits` bits keep their order, or are ordered by the bits below.
 fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32, places: &mut Places) {
     // The fewer the keys, the shorter the digits, because each pass also visits all possible values of a digit.
     let passes = bits.div_ceil(keys.len().max(1).ilog2().clamp(1, DIGIT_BITS));

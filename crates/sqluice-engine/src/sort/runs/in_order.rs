@@ -60,7 +60,8 @@ impl<'a> RunsInOrder<'a> {
     }
 
     /// Calls `each` with each item in order, and with the first word (16 bytes) of its key, in the form in which the items are merged. If
-    /// these words of two items differ, the keys of the items differ.
+    /// these words of two items differ, the keys of the items differ, except in the order by rowid, in which the word also has the number
+    /// of the item.
     ///
     /// # Errors
     /// The errors of `each`, and errors of reading spilled items.

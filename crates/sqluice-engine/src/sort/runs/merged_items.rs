@@ -15,7 +15,8 @@ pub(in crate::sort) struct ItemRuns<'a> {
     layout: &'a Layout,
     prefetch: &'a Prefetch,
     block_bytes: usize,
-    /// The slices of runs that are not read yet, in descending order of their smallest prefixes.
+    /// The slices of runs that are not read yet, each with a prefix that is not greater than that of any of its items, in descending order
+    /// of these prefixes.
     waiting: Vec<(u128, RunSlice<'a>)>,
     readers: Vec<Reader<'a>>,
     /// The prefix of each reader's current item.
@@ -78,14 +79,15 @@ impl<'a> ItemRuns<'a> {
         self.readers[self.winner()].bytes()
     }
 
-    /// Returns the prefix of the current item. Items with different prefixes have different keys.
+    /// Returns the prefix of the current item. Items with different prefixes have different keys, except in the order by rowid, in which a
+    /// prefix also has the number of the item.
     #[inline]
     pub(in crate::sort) fn prefix(&self) -> u128 {
         self.heads[self.winner()]
     }
 
-    /// Adds the next slice that is not read yet to the tournament, with all slices that begin at the same prefix, so that their first
-    /// blocks are read concurrently.
+    /// Adds the next slice that is not read yet to the tournament, with all slices that were given with the same prefix, so that their
+    /// first blocks are read concurrently.
     #[cold]
     fn enter(&mut self) -> Result<()> {
         let Some(&(from, _)) = self.waiting.last() else { return Ok(()) };

@@ -64,7 +64,7 @@ enum Source<'a, const HALVES: usize> {
     /// A slice of a run that is not read yet.
     Slice(RunSlice<'a>),
     Reader(KeyReader<'a>),
-    /// Two streams to merge. The first key of the second stream is not before the first key of the first stream.
+    /// Two streams to merge. The `from` of the second stream is not smaller than the `from` of the first.
     Two(Box<[Stream<'a, HALVES>; 2]>),
 }
 
@@ -121,8 +121,8 @@ impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
 }
 
 impl<'a, const HALVES: usize> Stream<'a, HALVES> {
-    /// Creates a stream that merges slices of runs. The slices must be in the order of the words with which their keys begin, given with
-    /// each slice.
+    /// Creates a stream that merges slices of runs. Each slice is given with a word that is not greater than the first word of any of its
+    /// keys. The slices must be in the order of these words.
     fn new(parts: &[(u128, RunSlice<'a>)]) -> Stream<'a, HALVES> {
         let from = parts.first().map_or(0, |(from, _)| *from);
         let source = match parts {

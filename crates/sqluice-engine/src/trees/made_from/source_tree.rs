@@ -15,7 +15,8 @@ pub(crate) struct Piece<'a> {
     pub(crate) what: &'a str,
     pub(crate) scan: Scan,
     pub(crate) view: FileView<'a>,
-    /// `true` if full leaves are copied unchanged. This requires that pages have the same layout in both databases.
+    /// `true` if full leaves are copied unchanged where no row in them changes or is left out. This requires that pages have the same
+    /// layout in both databases.
     pub(crate) takes_leaves: bool,
     pub(crate) changes: Changes<'a>,
     /// The verification of the tree while the tree is read; `None` if the tree is not verified by the reader of this piece.

@@ -54,7 +54,7 @@ pub(crate) struct Returns {
     pub(crate) bad_rows: Sender<()>,
 }
 
-/// A full chunk of finished pages, the hash of each page, and the worker to which the chunk returns when its pages are written.
+/// A chunk of finished pages, the hash of each page, and the worker to which the chunk returns when its pages are written.
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub(crate) worker: usize,

@@ -42,8 +42,8 @@ pub(crate) struct Appender {
     singles: AlignedBuffer,
     /// The small chunks whose pages were copied to `singles`, so that they can go back to their workers.
     copied: Vec<Sealed>,
-    /// The number of single pages appended since the last call of [`Appender::take_appended`]. `all_appended` is the number of all appended
-    /// single pages.
+    /// The number of single pages appended since the last call of [`Appender::take_appended`]. `all_appended` is the number of all single
+    /// pages that got new numbers.
     appended: u64,
     all_appended: u32,
     /// The range of the single pages, in a file in which they come before all chunks; `None` if they come between the chunks.

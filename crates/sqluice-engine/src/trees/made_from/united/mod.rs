@@ -143,8 +143,8 @@ impl<'a> UnionTree<'a> {
         Ok(samples.into_iter().skip(of_part - 1).step_by(of_part).collect())
     }
 
-    /// Compares an entry with a cut. Only the columns of a unique key are compared, so entries with the same key are on the same side of
-    /// the cut.
+    /// Compares an entry with a cut. Entries of a unique index are compared only by the columns of its key, so entries with the same key
+    /// are on the same side of the cut.
     #[inline]
     fn compare_cut(&self, rowid: i64, record: &[u8], cut: &Cut) -> Ordering {
         match self.kind {
@@ -515,7 +515,8 @@ impl<'t, 'a> Head<'t, 'a> {
         *self.prefix.get_or_insert_with(|| tree.order.prefix(&self.record))
     }
 
-    /// Makes the row at the cursor the current entry. Returns `true` if its rowid is greater than that of the row before.
+    /// Makes the row at the cursor the current entry. Returns `true` if its rowid is greater than that of the row before; for the first
+    /// row, the result has no meaning.
     #[inline]
     fn take_row(&mut self) -> Result<bool> {
         let rowid = self.piece.rowid(self.cursor.rowid())?;
