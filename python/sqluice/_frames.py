@@ -4,7 +4,8 @@ The columns are those of the first frame, and the rows of the frames follow each
 frames allow.
 
 ```text
-index     written by default, unless the index of each frame counts from 0, or goes on where the index of the frame before ends
+index     written by default, unless the index of each frame counts from 0, or goes on where the index of the frame before ends;
+          nor if it has no name, and the table exists without a column for it
 columns   have the same names in all frames; in any order, unless a name is repeated
 types     frames in a sequence are read again if a later frame needs another type; frames of other iterables wait on the disk until all are known
 ```
@@ -41,7 +42,8 @@ class Index:
     """The arguments of the caller about the index of frames, and the facts that decide about the index if these are not given."""
 
     wanted: bool | None
-    """True if the index is written, False if not; None: it is written unless it only counts rows."""
+    """True if the index is written, False if not; None: it is written if `label` is given, or else unless it only counts rows,
+    or an existing table has no column for it."""
     label: str | Sequence[str] | None
     """The names of the columns that the index becomes; None: the names of its levels."""
     rows_before: int

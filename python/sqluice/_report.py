@@ -722,7 +722,7 @@ class CheckReport:
     """The first hundred faults."""
     problem_count: int
     sqlite_problems: tuple[str, ...]
-    """The faults that SQLite's `integrity_check` reports (`full=True`)."""
+    """The faults that SQLite's `integrity_check` reports (`full=True`); also without it, the reason why SQLite can't read the database."""
     seconds: float
     remarks: tuple[str, ...] = ()
     """Deviations from the file format that SQLite accepts."""

@@ -3,7 +3,7 @@
 ```text
 __arrow_c_stream__, __arrow_c_array__    pyarrow, polars, DuckDB: record batches, which the engine reads itself
 pandas.DataFrame                         columns, some rows at a time: see `_frames`
-numpy.ndarray                            columns, some rows at a time: fields of a structured array, or columns of an array of two dimensions
+numpy.ndarray                            columns, some rows at a time: fields of a structured array, or columns of an array of one or two dimensions
 an iterable of tuples and the like       rows, one by one; the first rows give the types
 an iterable of dicts, dataclasses        rows, one by one; the names of the columns are the keys or the fields
 an iterable of Arrow batches             one after another, all of one schema

@@ -67,7 +67,7 @@ def adapt(value: Any) -> Stored:
 
 
 def _plain(value: Any) -> Stored:
-    """Converts a value whose type is a subclass of str, int, float or bytes to that base type."""
+    """Converts a value whose type is a subclass of str, int, float or bytes to that base type, and other buffers of bytes to bytes."""
     if value is None or type(value) in (str, int, float, bytes):
         return value  # type: ignore[no-any-return]
     if isinstance(value, str):

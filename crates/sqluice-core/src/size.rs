@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A number of bytes, shown in a suitable unit: `{}` has three digits after the point, `{:.1}` one.
+/// A number of bytes, shown in a suitable unit: `{}` has three digits after the point, `{:.1}` one; a number of single bytes has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
 

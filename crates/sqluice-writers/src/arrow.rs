@@ -118,7 +118,7 @@ impl<W: Write> ArrowFile<W> {
     }
 }
 
-/// Returns the error for a record batch that Arrow refuses.
+/// Returns the error for a record batch that Arrow refuses or can't write.
 pub(crate) fn failed(error: ArrowError) -> Error {
     Error::input("cannot make a record batch").because(error)
 }

@@ -34,7 +34,7 @@ pub struct Schema {
     pub tables: Vec<Table>,
     /// The other objects: views, triggers, all virtual tables, in the order of `sqlite_schema`.
     pub others: Vec<Object>,
-    /// The kinds and names of all objects, in the order of `sqlite_schema`.
+    /// The kinds and names of all objects, in the order of `sqlite_schema`, without the shadow tables that `tables` lacks.
     pub objects: Vec<(String, String)>,
     /// `PRAGMA user_version`.
     pub user_version: i32,
@@ -139,7 +139,7 @@ pub struct Column {
     pub name: String,
     /// The declared type; may be empty.
     pub declared_type: String,
-    /// The affinity of the declared type.
+    /// The affinity of the declared type; BLOB for ANY in a STRICT table.
     pub affinity: Affinity,
     /// `true` if the column is declared NOT NULL.
     pub not_null: bool,
@@ -388,7 +388,7 @@ impl Schema {
 }
 
 /// Returns the positions of tables in an order in which each table follows the tables that its FOREIGN KEYs refer to. Of a circle of
-/// references, the table with the smallest position comes last.
+/// references, the table with the smallest position comes last, or the one to which a table before it refers.
 pub fn parents_first(tables: &[&Table]) -> Vec<usize> {
     let mut places: HashMap<String, usize> = HashMap::new();
     for (index, table) in tables.iter().enumerate() {
@@ -458,8 +458,8 @@ impl Table {
         columns.collect()
     }
 
-    /// Returns the columns of each key that makes rows unique, the primary key first. Partial indexes don't make all rows unique, and
-    /// indexes on expressions have no column names: both are left out.
+    /// Returns the columns of each key that makes rows unique, first a primary key that is the rowid or orders the rows of a WITHOUT ROWID
+    /// table. Partial indexes don't make all rows unique, and indexes on expressions have no column names: both are left out.
     pub fn unique_keys(&self) -> Vec<Vec<usize>> {
         let columns = |index: &Index| {
             let columns = index.columns[..index.key_columns].iter().map(|column| match column.value {
@@ -614,7 +614,7 @@ fn references(connection: &Connection, table: &str, columns: &[Column]) -> rusql
 
 /// A row of `PRAGMA table_list`. The list is read once, because SQLite walks the whole list for each table.
 struct Listed {
-    /// `table`, `virtual`, or `shadow` for a table that belongs to a virtual one.
+    /// `table`, `view`, `virtual`, or `shadow` for a table that belongs to a virtual one.
     kind: String,
     without_rowid: bool,
     strict: bool,

@@ -24,7 +24,8 @@ use super::values::{Component, Values};
 use crate::moves::Moved;
 use crate::random::{Key, below64};
 
-/// The maximum number of tests of rows by SQLite for one table. The rows that break rules share these attempts.
+/// The maximum number of tests of rows by SQLite for one table, unless [`ATTEMPTS_A_ROW`] permits more. The rows that break rules share
+/// these attempts.
 const ATTEMPTS_MAX: u64 = 400_000;
 
 /// The number of attempts for each row, if the table is so large that this is more than [`ATTEMPTS_MAX`].
