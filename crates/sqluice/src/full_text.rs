@@ -119,7 +119,7 @@ fn add_tables_with(
     schema.tables.extend(added);
 }
 
-/// Returns the names of the columns of a full-text table that stores its text.
+/// Returns the names of the columns of a full-text table.
 fn columns(name: &str, sql: &str) -> rusqlite::Result<Vec<String>> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch(sql)?;
@@ -138,7 +138,8 @@ pub(crate) struct OverOthers {
 }
 
 impl OverOthers {
-    /// Finds the full-text tables over others, and tests in an empty database whether SQLite can fill them.
+    /// Finds the full-text tables over others, and tests in an empty database whether SQLite can fill them. Also finds the filled tables,
+    /// with rows of their own or not, whose index only SQLite can make.
     ///
     /// # Errors
     /// If SQLite can't make the database.
@@ -180,7 +181,7 @@ impl OverOthers {
         Ok(all)
     }
 
-    /// Adds the tables to the plan of a new database, with a note for each one that SQLite fills, or can't fill.
+    /// Adds the tables to the plan of a new database, with a note for each one whose index only SQLite can make, or that gets no rows.
     pub(crate) fn add_to(self, plan: &mut Plan) {
         let empty =
             self.empty.iter().map(|(name, why)| format!("full-text table {name} gets no rows: {why}"));

@@ -1,6 +1,7 @@
 //! `generate`: fills a database from a schema and a seed, or adds rows to an existing database.
 //!
-//! Added rows continue the rows of a table: 1,000 rows and then 500 more are the same rows as 1,500 rows at once, with the same seed.
+//! Added rows continue the rows of a table: with the same seed, 1,000 rows and then 500 more are the same rows as 1,500 rows at once,
+//! except values that depend on row counts, such as references to random rows of a table that grows.
 
 use std::path::PathBuf;
 
@@ -61,8 +62,8 @@ pub struct Extent {
     /// For each named table, the average number of rows for each row of its parent, at least 0. The parent is the first other table that
     /// a FOREIGN KEY of the table names.
     pub per_parent: Vec<(String, f64)>,
-    /// The number of the share to generate, counted from 1, and the number of shares; `None` for all rows. Put together in order, the
-    /// rows of all shares are the rows of a run without shares. A row may refer to a row of another share, so FOREIGN KEYs are not
+    /// The number of the share to generate, counted from 1, and the number of shares; `None` for all rows. Messages call a share a part of
+    /// the rows. Put together in order, the rows of all shares are the rows of a run without shares. A row may refer to a row of another share, so FOREIGN KEYs are not
     /// checked.
     pub share: Option<(u64, u64)>,
     /// The factor for the row counts in the comments of the schema; `None` for 1.
@@ -207,27 +208,27 @@ impl Generate {
         }
         if self.write.foreign_keys == Some(true) {
             let message = message![
-                "a share can't be checked with ",
+                "a part of the rows can't be checked with ",
                 Setting::ForeignKeys,
-                ": its rows may refer to rows of other shares"
+                ": its rows may refer to rows of other parts"
             ];
             return Err(Error::usage(message).hint(message![
                 "leave ",
                 Setting::ForeignKeys,
-                " out, and run PRAGMA foreign_key_check on the database of all shares"
+                " out, and run PRAGMA foreign_key_check on a database with the rows of all parts"
             ]));
         }
         if self.write.if_exists != IfExists::Fail {
-            return Err(
-                Error::usage("a share can't be added to an existing database").hint("name a new database")
-            );
+            return Err(Error::usage("a part of the rows can't be added to an existing database")
+                .hint("name a new database"));
         }
         let write = self.write.clone().foreign_keys(false);
         Ok(self.clone().write(write))
     }
 
     /// Parses the comments of the schema and plans the run, after the target has been connected. If constraints may be dropped, tries to
-    /// choose values that satisfy them; constraints that no values satisfy are dropped, and the run is planned again without them.
+    /// choose values that satisfy them. In a new database, constraints for which none are found are dropped, and the run is planned again
+    /// without them.
     fn understand(self, cancel: &Cancel) -> Result<PreparedGenerate> {
         let mut prepared = self.planned()?;
         if !settle::may_be_dropped(&prepared.schema) {
@@ -389,7 +390,8 @@ impl Generate {
         Ok(first_row)
     }
 
-    /// Plans a sort of the rows of a table by rowid, unless the rowid is the number of the row, which ascends anyway.
+    /// Plans a sort of the rows of a table by rowid, unless the rowid is the number of the row, which ascends anyway, or SQLite inserts the
+    /// rows.
     fn sort_unless_counted(
         &self,
         (index, declared): (usize, &Table),
@@ -413,7 +415,8 @@ impl Generate {
         last(&named).or_else(|| last(&Option::is_none)).map(|(_, rows)| *rows)
     }
 
-    /// Returns the row count of each table. A count that is not given follows from the row count of the table's parent.
+    /// Returns the row count of each table. A count that is not given is the scaled count in the comments of the schema or, without one or
+    /// with a factor in `extent`, follows from the row count of the table's parent. It is reduced if a key has fewer values.
     fn all_rows(&self, extent: &Extent, spec: &Spec, notes: &mut Vec<String>) -> Result<Vec<u64>> {
         let tables = &self.schema.tables;
         let factor = |table: &Table| {
@@ -495,8 +498,8 @@ impl Generate {
 fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
     let Some((share, shares)) = share else { return Ok((0, rows)) };
     if share == 0 || share > shares {
-        return Err(Error::usage(format!("share {share} of {shares} does not exist")).hint(message![
-            "shares count from 1: ",
+        return Err(Error::usage(format!("part {share} of {shares} does not exist")).hint(message![
+            "parts count from 1: ",
             Setting::Part.to("1/4"),
             " to ",
             Setting::Part.to("4/4")

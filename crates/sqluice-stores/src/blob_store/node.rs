@@ -90,8 +90,8 @@ pub(super) enum Step {
 }
 
 impl Node {
-    /// Prepares a page. Returns `None` if SQLite must search the page instead: a leaf of a table, or an index page with a key that is no
-    /// text or has an overflow page.
+    /// Prepares a page. Returns `None` if SQLite must search the page instead: a leaf of a table, a malformed page, or an index page with
+    /// a key that is no text or has an overflow page.
     pub(super) fn fill(&mut self, page: &[u8], number: u32, geometry: Geometry) -> Option<()> {
         // The number is set only after the page is complete.
         self.number = 0;

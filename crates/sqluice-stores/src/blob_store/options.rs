@@ -147,7 +147,8 @@ impl Options {
         self
     }
 
-    /// Sets the maximum number of reading connections, and so of threads that read at the same time. Default: two per core, at least 8.
+    /// Sets the maximum number of reading connections, and so of threads that read at the same time. Default: two per core, at least 8
+    /// and at most 64.
     #[must_use]
     pub fn readers_max(mut self, readers: usize) -> Options {
         self.readers_max = readers.max(1);

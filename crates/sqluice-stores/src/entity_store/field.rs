@@ -85,7 +85,7 @@ pub enum Field<'a> {
     Int(i64),
     /// Any other number.
     Real(f64),
-    /// Text.
+    /// Text; an array or an object is its JSON.
     Text(Cow<'a, str>),
 }
 

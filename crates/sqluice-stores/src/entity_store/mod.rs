@@ -191,7 +191,8 @@ impl EntityStore {
     ///
     /// # Errors
     /// When a name or a path is invalid, the type has already been defined differently since the store was opened, its keys have another
-    /// kind in the store, or an existing entity does not fit: it can't be read, or a field that must be unique is not.
+    /// kind in the store, another table or index has its name, this thread is in a transaction, or an existing entity does not fit: it
+    /// can't be read, or a field that must be unique is not.
     pub fn define<T: DeserializeOwned>(&self, ty: EntityType<T>) -> Result<Entities<T>> {
         // A thread in a transaction must not wait for a thread that defines a type: that thread waits for the end of the transaction.
         self.shared.refuse_in_transaction("define types before the transaction")?;
@@ -378,7 +379,8 @@ impl<T> Entities<T> {
     /// Returns the entities that match a query, in the order of the query.
     ///
     /// # Errors
-    /// When a field is not indexed, a stored value does not fit the type, or SQLite can't read.
+    /// When a field is not indexed, a key is compared with a value of another kind, a stored value does not fit the type, or SQLite can't
+    /// read.
     pub fn query(&self, query: impl Into<Query>) -> Result<Vec<T>>
     where
         T: DeserializeOwned,
@@ -389,7 +391,7 @@ impl<T> Entities<T> {
     /// Returns SQLite's plan for a query, one line per step: `SEARCH person USING INDEX person.age (age>?)`.
     ///
     /// # Errors
-    /// When a field is not indexed, or SQLite can't read.
+    /// When a field is not indexed, a key is compared with a value of another kind, or SQLite can't read.
     pub fn plan(&self, query: impl Into<Query>) -> Result<Vec<String>> {
         self.reading(|on| on.plan(&query.into()))
     }
@@ -397,7 +399,7 @@ impl<T> Entities<T> {
     /// Returns the number of entities that match a filter; use [`all`] to count all.
     ///
     /// # Errors
-    /// When a field is not indexed, or SQLite can't read.
+    /// When a field is not indexed, a key is compared with a value of another kind, or SQLite can't read.
     pub fn count(&self, filter: &Filter) -> Result<u64> {
         self.reading(|on| on.count(filter))
     }
@@ -421,7 +423,8 @@ impl<T> Entities<T> {
     /// Deletes the entities that match a filter. Returns their number.
     ///
     /// # Errors
-    /// When a field is not indexed, another program has redefined the type, this thread is in a transaction, or SQLite can't write.
+    /// When a field is not indexed, a key is compared with a value of another kind, another program has redefined the type, this thread is in
+    /// a transaction, or SQLite can't write.
     pub fn delete_where(&self, filter: &Filter) -> Result<u64> {
         self.writing(|on| on.delete_where(filter))
     }

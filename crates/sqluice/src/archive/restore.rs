@@ -22,7 +22,7 @@ use super::name::SafeName;
 /// The reason why a row is not restored.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The content or the name of the row is refused, or the permission to create it. Other rows may succeed.
+    /// The row can't be restored because of its content, its kind, its name, or a missing permission. Other rows may succeed.
     Refused(String),
     /// A file or link of this name exists, which `overwrite` would replace.
     Exists,

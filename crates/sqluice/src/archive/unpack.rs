@@ -46,9 +46,9 @@ pub struct Unpack {
     pub selection: Selection,
     /// `true` if existing files and links are replaced. Existing folders are always used.
     pub overwrite: bool,
-    /// `true` if files are spread over nested folders of at most 100 entries each. The digits of the rowid are taken two at a time, and each
-    /// pair but the last names a folder. The last pair names the file if the key of the row is its rowid; otherwise the key names it. In a
-    /// table without rowids, each row has the digits of 0.
+    /// `true` if files are spread over nested folders of at most 100 entries each. The digits of the rowid are taken two at a time, and
+    /// each pair but the last names a folder. The last pair names the file if the key of the row is its rowid; otherwise the key names
+    /// it. In a table without rowids, each row has the digits of 0.
     pub tree: bool,
     /// The number of threads; `None` for one per core.
     pub threads: Option<usize>,

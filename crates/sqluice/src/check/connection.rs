@@ -38,8 +38,8 @@ pub(super) fn begin(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection
     begin_with(path, Keeps::NoChecks, cancel)
 }
 
-/// Opens a connection in a read transaction. The connection keeps the constraints of `keeps`, or those of [`Keeps::NoChecks`] if the file is
-/// empty or can't be opened for writing.
+/// Opens a connection in a read transaction. The connection keeps the constraints of `keeps`, or those of [`Keeps::NoChecks`] if the file
+/// is empty or can't be opened for writing.
 ///
 /// A connection that may write rolls back a hot journal, which would change the file. So a read-only connection takes the lock first: it
 /// refuses a database with a hot journal.

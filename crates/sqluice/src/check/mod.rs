@@ -68,8 +68,8 @@ pub struct Checked {
     pub report: check::Report,
     /// The parts of the database that were not verified, ordered by kind.
     pub unverified: Vec<Unverified>,
-    /// The problems that SQLite has reported: those of `integrity_check` if it ran, and, also without it, the reason why SQLite can't read the
-    /// database or its schema.
+    /// The problems that SQLite has reported: those of `integrity_check` if it ran, and, also without it, the reason why SQLite can't read
+    /// the database or its schema.
     pub sqlite_problems: Vec<String>,
     /// The checksum of all pages, in hexadecimal; `None` if it was not requested, or the file has no valid header.
     pub checksum: Option<String>,

@@ -32,8 +32,8 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Begins to read. Returns a connection in a read transaction, and the pages of the same state. `keeps` says whether `integrity_check` on
-    /// this connection also checks CHECK constraints; for this, SQLite must be able to open the file for writing.
+    /// Begins to read. Returns a connection in a read transaction, and the pages of the same state. `keeps` says whether `integrity_check`
+    /// on this connection also checks CHECK constraints; for this, SQLite must be able to open the file for writing.
     pub(super) fn begin(
         path: &Path,
         target: &Path,

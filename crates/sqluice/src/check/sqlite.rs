@@ -70,8 +70,8 @@ pub(super) fn tables(connection: &Connection, target: &Path, encoding: u32) -> R
 pub(super) struct Said {
     /// The faults that SQLite found.
     pub(super) problems: Vec<String>,
-    /// The tables that SQLite can't check, with the reasons: they need a collation, function or tokenizer of an application, or their name is
-    /// a number.
+    /// The tables that SQLite can't check, with the reasons: they need a collation, function or tokenizer of an application, or their name
+    /// is a number.
     pub(super) unanswered: Vec<(String, String)>,
     /// `true` if SQLite kept the CHECK constraints, and checked them.
     pub(super) kept_checks: bool,

@@ -9,10 +9,12 @@
 //! ```
 //!
 //! The copy is one committed state of the source. Other processes may use the source meanwhile. In WAL mode they may also write; with a
-//! rollback journal, their commits wait for the end of the copy. Tables keep their rowids, and `sqlite_schema` keeps its order and text.
-//! Full leaves are copied unchanged, other leaves are rewritten, and the order of all indexes is verified.
+//! rollback journal, their commits wait for the end of the copy. Tables keep their rowids, and `sqlite_schema` keeps its order and text,
+//! unless the copy is masked. Full leaves are copied unchanged and other leaves are rewritten, or all are ([`Copy::compact`]). The order of
+//! indexes is verified, except by a collation of an application.
 //!
-//! A copy may leave out rows by conditions and samples ([`Copy::filter`], [`Copy::sample`]), with the rows that refer to them.
+//! A copy may leave out rows by conditions and samples ([`Copy::filter`], [`Copy::sample`]), and the rows that refer to them
+//! ([`Copy::sample_children`]).
 //!
 //! A copy may be **masked** ([`Masking`]): the columns in a mask file get other values.
 //!
@@ -170,7 +172,7 @@ impl Copy {
         Ok(self)
     }
 
-    /// Examines the source and plans the copy. Writes nothing.
+    /// Examines the source and plans the copy. Writes nothing but a temporary file, if the source is downloaded.
     ///
     /// # Errors
     /// As [`Copy::run_with`], except for errors that only the run finds.
@@ -197,7 +199,7 @@ impl Copy {
     /// differ in each run. If conditions or samples leave out rows, a temporary file is written with the keys of these rows.
     ///
     /// # Errors
-    /// As [`Copy::prepare`].
+    /// As [`Copy::prepare`], or if the copy has no masks.
     pub fn preview(&self, rows: u64, context: &Context<'_>) -> Result<Vec<Preview>> {
         let opened = Copy::open(Settled::new(self)?, None, context)?;
         match &self.mask {
@@ -223,7 +225,8 @@ impl Copy {
     ///
     /// # Errors
     /// If the source can't be read or is damaged, a condition or a mask can't be applied, left-out objects or rows break copied ones, or
-    /// the target exists or can't be written. The target is then unchanged, or absent.
+    /// the target exists or can't be written. The target is then unchanged, or absent; it is complete only if the error is about the file
+    /// that a copy for Datasette has beside it.
     pub fn run_with(&self, context: &Context<'_>) -> Result<CopyReport> {
         if remote::is_unconnected(Some(&self.target), &self.write) {
             return self.clone().connect(context)?.run_with(context);

@@ -25,7 +25,7 @@ use crate::references::Orphans;
 pub struct Copy {
     /// The database to copy.
     pub source: PathBuf,
-    /// The new file.
+    /// The new file; for [`Purpose::D1`], the folder of the SQL files.
     pub target: PathBuf,
     /// `true` if all leaves are rewritten, so that no deleted bytes are copied.
     pub compact: bool,

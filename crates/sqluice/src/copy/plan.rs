@@ -23,7 +23,7 @@ pub struct CopyPlan {
     /// `true` if the copy is uploaded to an object store.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub uploaded: bool,
-    /// The new file.
+    /// The new file; for [`Purpose::D1`], the folder of the SQL files.
     pub target: PathBuf,
     /// The number of bytes of the source.
     pub source_bytes: u64,

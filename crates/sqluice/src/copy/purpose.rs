@@ -38,7 +38,8 @@ pub enum Purpose {
     Mobile,
 }
 
-/// A setting that the purpose of a copy has determined.
+/// A setting that the purpose of a copy is about, with its value in the copy: that of the purpose, or another one that the user has given
+/// and the purpose allows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ChosenSetting {

@@ -26,17 +26,17 @@ pub struct CopyReport {
     /// `true` if the source was downloaded to a temporary file first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fetched: bool,
-    /// The new file.
+    /// The new file; for [`Purpose::D1`], the folder of the SQL files.
     pub target: PathBuf,
     /// The number of bytes of the source.
     pub source_bytes: u64,
     /// The number of bytes of the copy.
     pub bytes: u64,
-    /// The number of pages of the copy.
+    /// The number of pages of the copy; 0 for a folder of SQL files.
     pub pages: u32,
     /// The page size of the copy, in bytes.
     pub page_bytes: usize,
-    /// The checksum of all pages, in hexadecimal; empty if SQLite wrote the copy.
+    /// The checksum of all pages, in hexadecimal; empty if SQLite wrote the copy, or if the copy is a folder of SQL files.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
     /// The way in which pages were written: `direct` (without the system's cache), `buffered`, or `sqlite` if SQLite wrote the copy.
@@ -59,7 +59,7 @@ pub struct CopyReport {
     pub tables: Vec<CopiedTable>,
     /// The indexes, in the order of the schema.
     pub indexes: Vec<CopiedIndex>,
-    /// The number of copied views, triggers and virtual tables.
+    /// The number of copied views, triggers and virtual tables; in a folder of SQL files, also of indexes.
     pub others: usize,
     /// The objects that were left out, such as `index orders_by_date`.
     pub left_out: Vec<String>,
@@ -98,7 +98,7 @@ pub struct CopiedTable {
     pub name: String,
     /// The number of rows.
     pub rows: u64,
-    /// The root page of the B-tree; `None` if SQLite wrote the copy.
+    /// The root page of the B-tree; `None` if SQLite wrote the copy, or if the rows were written as statements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root_page: Option<u32>,
     /// The number of leaf pages.

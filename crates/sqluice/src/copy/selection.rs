@@ -29,7 +29,7 @@ impl Selection {
     /// Returns the objects that the options select.
     ///
     /// # Errors
-    /// If a table does not exist, or an object would break.
+    /// If a table does not exist, or an object would break and [`Copy::force`] is not set.
     pub(super) fn new(
         copy: &Copy,
         snapshot: &Snapshot,

@@ -103,7 +103,7 @@ setters! { Export:
     overwrite(overwrite: bool) = overwrite;
     /// Sets the treatment of values of another kind than their column, such as a text in a column of integers.
     mixed(mixed: Mixed) = mixed;
-    /// Converts text in columns declared DATE, DATETIME or TIMESTAMP to dates and timestamps.
+    /// Converts text in columns declared DATE, DATETIME or TIMESTAMP to dates and timestamps, in formats that have these types.
     dates(dates: bool) = dates;
     /// Sets the number of threads; `None` for one per core.
     threads(threads: impl Into<Option<usize>>) = threads.into();
@@ -188,7 +188,8 @@ impl Export {
         }
     }
 
-    /// Returns the format and the compression, from the setting or from the extension of the file. `path` is `None` for standard output.
+    /// Returns the format, from the setting or the extension of the file, and the compression, from the extension. `path` is `None` for
+    /// standard output.
     pub(super) fn format_of(&self, path: Option<&Path>) -> Result<(&'static OutputFormat, Compression)> {
         let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
         let last = path.and_then(extension);
@@ -209,7 +210,7 @@ impl Export {
         };
         if format.is_columnar() && compression != Compression::None {
             return Err(Error::usage(format!("{} files are not compressed as a whole", format.words))
-                .hint("leave the ending of the compression out: the pages in them are compressed"));
+                .hint("leave the last extension, such as .gz or .zst, out of the name"));
         }
         Ok((format, compression))
     }

@@ -88,7 +88,7 @@ pub(super) struct Opened {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) wanted: Vec<Wanted>,
     pub(super) threads: usize,
-    /// The folder to create, if it does not exist.
+    /// The folder to create; `None` if it exists, or for a single file.
     pub(super) new_folder: Option<PathBuf>,
 }
 
@@ -209,7 +209,8 @@ impl Export {
         }
     }
 
-    /// Returns the file for `rows`. A file in `folder` gets the name of its table, changed if `taken` has the name already.
+    /// Returns the file for `rows`. A file in `folder` gets the name of its table; a name that is not valid for a file is changed to one
+    /// that `taken` does not have.
     fn wanted(&self, rows: Rows, folder: Option<&Path>, taken: &HashSet<String>) -> Result<Wanted> {
         let path = match (&self.target, folder) {
             (Target::Stdout, _) => None,
@@ -261,7 +262,7 @@ impl Export {
     }
 }
 
-/// Returns the name of a table, with `_` in place of characters that a file name can't have.
+/// Returns the name of a table, with `_` in place of characters that a file name can't have, or before a name that no file may have.
 fn as_file_name(table: &str) -> String {
     let mut name: String = table.chars().map(|c| if "/\\\0".contains(c) { '_' } else { c }).collect();
     if name.is_empty() || name.starts_with('.') {

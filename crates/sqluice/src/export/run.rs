@@ -53,7 +53,7 @@ impl PreparedExport {
 }
 
 impl Export {
-    /// Examines the database and plans the export. Writes nothing.
+    /// Examines the database and plans the export. Writes nothing but a temporary file, if the database is downloaded.
     ///
     /// # Errors
     /// As [`Export::run_with`], except for errors that only the run finds.

@@ -1,7 +1,7 @@
 //! Determines the types of columns before the first row is written, for formats whose columns have types.
 //!
-//! If this crate reads the pages of a table, it reads the table twice: first the columns whose declaration leaves the type open. If
-//! SQLite reads the rows, the first part of the rows decides.
+//! If the declarations of all columns say their types, no row is needed. Otherwise, if this crate reads the pages of a table, it reads the
+//! table twice: first the columns whose declaration leaves the type open. If SQLite reads the rows, the first part of the rows decides.
 
 use std::sync::Arc;
 

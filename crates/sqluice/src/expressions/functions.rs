@@ -98,7 +98,7 @@ const RESULTS_BYTES_MIN: u64 = 1 << 20;
 
 impl Functions {
     /// Returns the settings for the connections of one run. All have its start time as `'now'`. A text or blob that a function returns is
-    /// at most as large as a thread's share of 1/8 of the run's memory, or 1 MiB if that is more.
+    /// at most as large as a thread's share of 1/8 of the run's memory, or 1 MiB if that is more, but never larger than a record.
     ///
     /// # Errors
     /// If SQLite can't tell the time.

@@ -10,7 +10,7 @@ use sqluice_engine::existing::full_text::remake::{Kind, Remade, Remake};
 use sqluice_engine::existing::full_text::request::{Content, Request};
 use sqluice_engine::options::WritePath;
 
-/// Full-text indexes (FTS5) to create, all with the same options.
+/// Full-text indexes (FTS5) to create, all with the same options, and existing ones to rebuild or optimize.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FullText {
@@ -214,7 +214,7 @@ pub struct FullTextReport {
     pub leaf_pages: u32,
     /// The bytes of these leaf pages.
     pub bytes: u64,
-    /// The number of segments that were merged; 0 if there was one already.
+    /// The number of segments that were merged; 0 if there was one already, or for other work.
     pub merged_segments: usize,
 }
 

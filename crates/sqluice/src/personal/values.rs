@@ -282,7 +282,8 @@ fn is_iban(text: &str) -> bool {
     rest == 1
 }
 
-/// Returns `true` if a text is a card number: 13 to 19 digits, possibly in groups, with a valid check digit (Luhn).
+/// Returns `true` if a text is a card number: 13 to 19 digits, possibly in groups, that begin with 2 to 6 and have a valid check digit
+/// (Luhn).
 fn is_card(text: &str) -> bool {
     let Some(digits) = digits(text, " -") else { return false };
     if !(13..=19).contains(&digits.len()) || !matches!(digits[0], 2..=6) {

@@ -102,7 +102,8 @@ impl<'t> Described<'t> {
         Some(Made { expression: self.with_nulls(facts, made.expression), ..made })
     }
 
-    /// Returns an expression of the column's common values with their shares, or `None` if they may not be shown.
+    /// Returns an expression of the column's common values with their shares, or `None` if they may not be shown, or fewer than half of the
+    /// rows have them.
     fn kept(&self, column: usize, facts: &ColumnFacts) -> Option<Made> {
         let common = self.rules.common?;
         let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
@@ -228,7 +229,7 @@ impl<'t> Described<'t> {
     }
 
     /// Returns the exponent of Zipf's distribution for the numbers of rows with the same text. Returns `None` if the column also has
-    /// values other than the `rows` texts.
+    /// values other than the `rows` texts, or all texts have about the same number of rows.
     fn exponent(&self, column: usize, rows: u64) -> Option<f64> {
         let facts = self.facts_of(column).filter(|facts| facts.texts == rows && facts.values() == rows)?;
         skew::exponent(facts.counts.as_ref()?)
@@ -256,7 +257,7 @@ fn distinct(cells: &[&Cell]) -> usize {
 }
 
 /// Returns a value as a literal of the generator's language, or `None` for values that are not shown: NULL, blobs, infinities, long texts
-/// and texts with line breaks.
+/// and texts with line breaks or NUL.
 pub(super) fn literal(cell: &Cell) -> Option<String> {
     match cell {
         Cell::Int(int) => Some(int.to_string()),

@@ -28,7 +28,7 @@ struct Member {
     all: u64,
 }
 
-/// Returns the expression for texts, if all of them are JSON objects.
+/// Returns the expression for texts, if all of them are JSON objects, some keys are common, and the texts may repeat.
 pub(super) fn object(texts: &Texts<'_>) -> Option<String> {
     let starts = |cell: &&Cell| matches!(cell, Cell::Text(bytes, ..) if bytes.first() == Some(&b'{'));
     if texts.is_unique || !texts.cells.iter().all(starts) {

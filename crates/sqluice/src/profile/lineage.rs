@@ -33,7 +33,7 @@ const CLASSES_MAX: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lineage {
     rows: u64,
-    /// The number of rows that refer to no row.
+    /// The number of rows whose reference is NULL.
     without: u64,
     /// For each level, the number of children of each of its rows.
     levels: Vec<Vec<u64>>,

@@ -3,11 +3,11 @@
 //!
 //! No quantile is a value of the column: quantiles of integers lie between two integers, quantiles of decimals have an additional digit,
 //! and quantiles of times are moved to a round time, and away from values. Each quantile comes from the mean of 20 values, or from a value
-//! of 20 rows. The first and the last quantile follow from values further inside, so that they don't reveal the smallest and the largest
-//! values.
+//! of 20 rows; in small samples of lengths, or with common values at both ends, also from other values. The first and the last quantile
+//! follow from values further inside, so that they don't reveal the smallest and the largest values.
 //!
 //! ```text
-//!  sorted sample ── 21 of its values, rounded ──> quantiles ── too many different values? ──> pool(n, quantiles)
+//!  sorted sample ── some of its values, rounded ──> quantiles ── too many different values? ──> pool(n, quantiles)
 //! ```
 
 use std::collections::HashSet;
@@ -44,7 +44,8 @@ impl Form {
     }
 }
 
-/// Returns the form of reals: the least number of decimal places, up to six, that represents all of them.
+/// Returns the form of reals: the least number of decimal places, up to six, that represents all of them; [`Form::Real`] if
+/// none does.
 pub(super) fn form_of_reals(values: &[f64]) -> Form {
     let has = |places: i32| {
         let scale = 10f64.powi(places);

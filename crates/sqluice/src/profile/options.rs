@@ -15,9 +15,9 @@ use sqluice_reader::snapshot::ReadOptions;
 pub struct Profile {
     /// The database.
     pub source: PathBuf,
-    /// A value is shown only if it occurs in at least this number of rows.
+    /// A value is shown only if it occurs in at least this number of rows, and in at least two. Values in the schema are shown anyway.
     pub keep_common: u64,
-    /// `true` if no values are shown.
+    /// `true` if no values are shown, except those in the schema.
     pub no_values: bool,
     /// `true` if literals of the schema are left out where the schema allows it.
     pub strip_literals: bool,

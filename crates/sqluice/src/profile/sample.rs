@@ -8,7 +8,7 @@ use sqluice_core::splitmix::{STEP, mix};
 
 use super::sketch::{hash_bytes, hash_int, hash_real};
 
-/// The maximum number of kept values of all columns.
+/// The maximum number of kept values of all columns, except that up to 256 rows are always kept.
 const VALUES_MAX: usize = 3 << 17;
 
 /// The maximum number of kept rows.

@@ -4,7 +4,7 @@
 //!  parts of the table ──> threads: sketches of the columns, a sample of the rows ──> merged ──> TableFacts
 //! ```
 //!
-//! The numbers of NULLs, of each kind of value and of equal values come from all rows. Everything else is derived from the sample.
+//! The numbers of NULLs, of each kind of value and of equal values, and the smallest and the largest integer, come from all rows. Everything else is derived from the sample.
 
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::Result;
@@ -24,7 +24,7 @@ pub(super) struct TableFacts {
     /// The counts of equal values in each requested group of columns, without rows that have a NULL.
     pub(super) groups: Vec<Counts>,
     pub(super) sample: Sample,
-    /// The trees of each reference of the table to itself, in the order of the references.
+    /// The trees of each reference of the table to itself, in the order of all references; `None` for the other references.
     pub(super) lineages: Vec<Option<Lineage>>,
 }
 

@@ -130,7 +130,7 @@ impl<'s> SchemaFile<'s> {
         !self.left_out.contains(&table.to_ascii_lowercase())
     }
 
-    /// Removes the literals of all objects. Leaves indexes with literals out, with a note.
+    /// Removes the literals of all objects. Leaves indexes out, with a note, that have literals and are not unique.
     fn strip(&mut self) {
         let mut kept = Vec::new();
         let count = |object: &StoredObject| object.sql.as_deref().map_or(0, |sql| self.texts.count(sql));

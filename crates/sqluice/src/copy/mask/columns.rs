@@ -191,7 +191,8 @@ impl<'f> Resolving<'f> {
         format!("{}.{}", table.name, table.columns[column].name)
     }
 
-    /// Gives each column that refers to a masked column the same mask, also along chains of references.
+    /// Gives each column that refers to a masked column the same mask, also along chains of references. Refuses a reference between columns
+    /// with different masks, or from a masked column to one without a mask.
     fn follow(&mut self) -> Result<()> {
         let pairs = self.references();
         loop {
@@ -304,7 +305,8 @@ impl<'f> Resolving<'f> {
         person.is_some_and(|person| keys.iter().all(|key| key.contains(&person)))
     }
 
-    /// Refuses masks that would make values which violate constraints.
+    /// Refuses masks that would make values which violate constraints, and masks whose `with()` names a missing column. A column that gets
+    /// its mask through a reference may have no `with()`, as this names a column of the parent's table, except in `shift()`.
     fn refuse_constraints(&self) -> Result<()> {
         for (&(table, column), Chosen { mask, parent }) in &self.chosen {
             let declared = &self.schema.tables[table];

@@ -123,7 +123,7 @@ impl FullText {
     /// Creates and fills the tables in the file at a path.
     ///
     /// # Errors
-    /// If SQLite can't create a table.
+    /// If SQLite can't create or fill a table.
     pub(in crate::copy) fn finish(
         tables: &[FullText],
         source: &Snapshot,

@@ -197,7 +197,7 @@ fn key_named(masks: &Masks, table: &str, column: &str) -> Option<String> {
     Some(format!("{}.{}", key.table, key.column))
 }
 
-/// Returns the places of the literals in an SQL text, at most [`PLACES_MAX`].
+/// Returns the places of the first [`PLACES_MAX`] literals in an SQL text, and the number of the others.
 fn places(sql: &str, names: &Names) -> Vec<String> {
     let mut places: Vec<String> = literals(sql, names).iter().map(ToString::to_string).collect();
     if places.len() > PLACES_MAX {
@@ -208,7 +208,7 @@ fn places(sql: &str, names: &Names) -> Vec<String> {
     places
 }
 
-/// Returns the names of the tables that the SQL text of a trigger writes to.
+/// Returns the names of the tables that the SQL text of a trigger writes values to, by INSERT, REPLACE or UPDATE.
 fn written_by(sql: &str) -> Vec<String> {
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let begin = tokens.iter().position(|token| token.is_word(sql, "BEGIN")).unwrap_or(tokens.len());

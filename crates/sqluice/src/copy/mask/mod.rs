@@ -8,9 +8,10 @@
 //!           └── full-text tables ── made again ───────────────────┴──> copy          from the new rows
 //! ```
 //!
-//! * The temporary database has only the masked tables with their indexes, and no unmasked values of masked columns.
+//! * The temporary database has only the masked tables, and those from which rows are left out, with their indexes. It has no unmasked
+//!   values of masked columns.
 //! * A column that refers to a masked key has the mask of the key, so that joins and foreign keys hold.
-//! * Statistics with samples of values are left out, and `sqlite_sequence` is computed again.
+//! * Statistics with samples of values are left out, and `sqlite_sequence` gets the largest new rowids of tables with masked rowids.
 //!
 //! Invariant: no message, plan or report contains a value of a masked column, or the secret key.
 //!
@@ -75,7 +76,7 @@ const KEY_BYTES_MAX: u64 = 1 << 20;
 pub struct Masking {
     /// The mask file.
     pub file: MaskFile,
-    /// The secret key from which the new values are computed. The same key and value give the same new value.
+    /// The secret key from which the new values are computed: the same key gives the same new values in each run.
     pub key: MaskKey,
     /// `true` if a column without a mask is an error when it looks personal, or holds values of a masked column.
     pub strict: bool,
@@ -142,7 +143,7 @@ impl Masking {
 /// Reads a key file.
 ///
 /// # Errors
-/// If the file can't be read, or is too short for a secret.
+/// If the file can't be read, is larger than 1 MiB, or is too short for a secret.
 pub fn read_key(file: &Path) -> Result<MaskKey> {
     let bytes = std::fs::metadata(file).map_err(|error| Error::read(file, error))?.len();
     if bytes > KEY_BYTES_MAX {

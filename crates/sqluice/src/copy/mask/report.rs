@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct MaskPlan {
     /// `true` if the secret key is random and not stored, so that the new values differ in each run.
     pub random_key: bool,
-    /// The masked columns, in the order of the schema.
+    /// The masked columns, in the order of the schema; those of virtual tables are last.
     pub columns: Vec<MaskedColumn>,
     /// Warnings about columns without a mask that look personal.
     pub warnings: Vec<MaskWarning>,
@@ -75,11 +75,12 @@ pub struct SecondPlace {
     pub column: String,
     /// The masked column, such as `customers.name`.
     pub masked: String,
-    /// The number of values that the masked column has, too.
+    /// The number of values that are a text of the masked column, or contain one in JSON or a blob. A text of several masked columns counts
+    /// for one of them only.
     pub count: u64,
 }
 
-/// A remark about values that masks do not change.
+/// A remark about values that masks do not change, or hide little.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Remark {

@@ -12,10 +12,10 @@ use crate::copy::Opened;
 use crate::references::{Names, column_name, unquoted};
 use sqluice_core::schema::virtual_table::VirtualTableSql;
 
-/// Returns an error if the plan has a finding in a column that the user does not accept.
+/// Refuses a strict copy if the plan has a finding in a column that the user does not accept.
 ///
 /// # Errors
-/// If there is a finding, or an accepted column does not exist.
+/// If a strict copy has such a finding, or an accepted column of any copy does not exist.
 pub(in crate::copy) fn refuse_findings(masking: &Masking, opened: &Opened, plan: &MaskPlan) -> Result<()> {
     let allowed = allowed(masking, opened)?;
     if !masking.strict {

@@ -68,8 +68,8 @@ impl Texts {
         Ok(texts)
     }
 
-    /// Returns the SQL text of an object without its literals, and records the change in `stripped`. Returns `None` if the object keeps
-    /// all literals.
+    /// Returns the SQL text of an object without the literals that it can lose, or that the object is left out, and records this in
+    /// `stripped`. Returns `None` if the object keeps all literals.
     fn stripped(
         &mut self,
         object: &StoredObject,
@@ -125,7 +125,8 @@ enum Stripped {
     LeftOut,
 }
 
-/// Returns `true` if any row of a table has the value of a DEFAULT. Its record may lack the column, so the row may need the DEFAULT.
+/// Returns `true` if any row of a table has the value of a DEFAULT, or if SQLite can't tell. The record of such a row may lack the column,
+/// so the row may need the DEFAULT.
 fn has_value(connection: &Connection, table: &str, column: &str, default: &str) -> bool {
     let sql = format!("SELECT 1 FROM {} WHERE {} IS ({default}) LIMIT 1", quoted(table), quoted(column));
     connection.prepare(&sql).and_then(|mut statement| statement.exists([])).unwrap_or(true)

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  --reference visits.place_id=places.id ──> visits.place_id gets the mask of places.id
-//!  --no-reference visits.place_id ─────────> the column stays as it is; so does a column that the mask file names
+//!  --no-reference visits.place_id ─────────> the column stays as it is
+//!  visits.place_id in the mask file ───────> the column gets the mask from the file
 //!  found by name and values, undecided ────> the copy is refused: rows would lose the rows that they refer to
 //! ```
 
@@ -17,7 +18,8 @@ use crate::references::{by_name, described, question, share_of_keys};
 /// A column, as the position of its table in the schema and the position of the column in the table.
 pub(super) type Place = (usize, usize);
 
-/// Returns an error if a column seems to refer to a masked key. `is_decided` returns `true` for columns about which the user has decided.
+/// Returns an error if an undecided column seems to refer to a masked key. `is_decided` returns `true` for columns about which the user
+/// has decided.
 pub(super) fn refuse(
     (snapshot, schema): (&Snapshot, &Schema),
     is_masked: impl Fn(Place) -> bool,

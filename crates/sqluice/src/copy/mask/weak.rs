@@ -7,7 +7,7 @@
 //! | `shift(days, column)` | there is no column, the days are few, or values are 0, -1, years, or no dates |
 //! | `noise(share)` | values are 0, small numbers, often equal, or no numbers |
 //! | `choice(...)` and others | there are fewer new values than old ones |
-//! | any but `shift()` that keeps different values different | there are few different values: the row count of a value shows which it is |
+//! | any but `shift()`, if it gives nearly as many new values as old ones | the different values are few: row counts show which is which |
 //!
 //! Invariant: a remark contains counts, but no value.
 
@@ -41,7 +41,7 @@ const MERGING: f64 = 0.9;
 /// The minimum number of values for a remark about equal values and their counts.
 const VALUES_MIN: usize = 100;
 
-/// The maximum number of days for which a shift is reported to have few possible results.
+/// A shift by fewer days than this is reported to have few possible results.
 const FEW_DAYS: u64 = 14;
 
 /// Returns a remark for each weakness of the masks of a table.

@@ -107,7 +107,7 @@ impl Conditions {
         self.tables.iter().any(|condition| !condition.filters.is_empty())
     }
 
-    /// Returns `true` if all rows are copied.
+    /// Returns `true` if there is no condition and no sample, so that all rows are copied.
     pub(in crate::copy) fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }

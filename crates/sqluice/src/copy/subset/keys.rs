@@ -120,7 +120,7 @@ pub(super) struct KeyFile {
 }
 
 impl KeyFile {
-    /// Creates the temporary database of keys, in the folder of the target.
+    /// Creates the temporary database of keys, in the folder for the temporary files of the target.
     pub(super) fn create(opened: &Opened, cancel: &Cancel) -> Result<KeyFile> {
         let file = opened.settled.wanted.target.scratch()?;
         let connection = begin_temporary(file.path(), opened.snapshot.header(), cancel)?;

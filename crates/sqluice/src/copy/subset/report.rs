@@ -48,7 +48,7 @@ impl fmt::Display for RowSelection {
 pub struct SelectedRows {
     /// The tables with a condition, a sample or left-out rows, in the order of the schema.
     pub tables: Vec<LeftOutRows>,
-    /// The references to left-out rows.
+    /// The references to tables with left-out rows, if they have rows to count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<BrokenReference>,
     /// `true` if the copy is masked and has conditions. Conditions compare the values of the source, not the new values.
@@ -68,7 +68,7 @@ pub struct LeftOutRows {
     pub filtered: u64,
     /// The number of `filtered` rows for which the condition was NULL.
     pub filtered_null: u64,
-    /// The number of rows that are not in the sample.
+    /// The number of rows for which the condition was true, but that are not in the sample.
     pub not_sampled: u64,
     /// The number of rows that were left out because they refer to left-out rows.
     pub children: u64,

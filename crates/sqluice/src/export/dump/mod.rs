@@ -1,5 +1,5 @@
-//! The dump of a database: SQL statements that create it again, like `.dump` of the program `sqlite3`, but with all rowids and header
-//! fields.
+//! The dump of a database: SQL statements that create it again, like `.dump` of the program `sqlite3`, but with the rowids, and with the
+//! page size, text encoding, auto_vacuum, user_version and application_id.
 //!
 //! ```text
 //!  PRAGMA page_size, encoding, auto_vacuum; PRAGMA foreign_keys=OFF; BEGIN TRANSACTION; PRAGMA user_version, application_id
@@ -70,7 +70,7 @@ impl Dump {
     /// Plans the dump of a database, or of the tables and views that `tables` names, with their indexes and triggers.
     ///
     /// # Errors
-    /// If a table does not exist, or can't be read.
+    /// If a table does not exist or can't be read, or a name has CR LF.
     pub(super) fn new(snapshot: &Arc<Snapshot>, tables: &[String], cancel: &Cancel) -> Result<Dump> {
         let schema = snapshot.schema_with_all_tables()?;
         let objects = snapshot.objects(cancel)?;

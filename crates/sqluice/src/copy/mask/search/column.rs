@@ -50,8 +50,8 @@ const CARD_MIN: u64 = 1_000_000_000_000;
 #[derive(Clone, Copy, Debug, Default)]
 struct Verdict {
     forms: ValueForms,
-    /// The index of a masked column that has the same text, in the search's list of masked columns; `None` if no masked column has the
-    /// text.
+    /// The index, in the search's list of masked columns, of a column that has the text, or a text inside the value; `None` if no masked
+    /// column is known to have one.
     place: Option<u16>,
     is_json: bool,
     /// The kinds of personal data that keys in JSON suggest.
@@ -63,8 +63,8 @@ struct Verdict {
 pub(super) struct Keys(HashMap<String, Option<&'static str>>);
 
 impl Keys {
-    /// Returns the kind of personal data that a key suggests for its value. Returns `None` if the value is empty or a switch such as
-    /// `on`.
+    /// Returns the kind of personal data that a key suggests for its value. Returns `None` if it suggests none, or if the value is empty or
+    /// a switch such as `on`.
     pub(super) fn kind(&mut self, key: &str, value: &[u8]) -> Option<&'static str> {
         if key.is_empty() || !is_telling(value) {
             return None;
@@ -91,14 +91,15 @@ pub(super) struct ColumnFindings {
     /// The number of values that are not NULL.
     pub(super) values: u64,
     pub(super) blobs: u64,
-    /// The number of values that are JSON.
+    /// The number of texts that are JSON.
     pub(super) json: u64,
     forms: FormCounts,
     /// The forms, as a set of bits, that a sufficient share of the values has in at least one block.
     of_blocks: u8,
     /// For each kind of personal data, the number of values with a key that suggests this kind.
     pub(super) keyed: BTreeMap<&'static str, u64>,
-    /// For each masked column, by its index in the search's list of masked columns: the number of values that the masked column also has.
+    /// For each masked column, by its index in the search's list of masked columns: the number of values that are or
+    /// contain a text of this column.
     pub(super) places: BTreeMap<u16, u64>,
     block: Block,
     keys: Keys,

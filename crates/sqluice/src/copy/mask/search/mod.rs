@@ -60,7 +60,7 @@ impl<'a> Search<'a> {
     /// Reads the texts of the masked columns.
     ///
     /// # Errors
-    /// If the run is cancelled, or a strict copy can't read a table.
+    /// If the run is cancelled, the memory is too small, or a strict copy can't read a table.
     pub(super) fn new(
         opened: &'a Opened,
         masks: &Masks,
@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
         cancel.check()?;
         match end {
             Err(error) if self.is_strict => Err(error),
-            // A damaged page ends the search without an error: the copy reads the page, too, and reports it.
+            // Without `strict`, a damaged page ends the search without an error: the copy reads the page, too, and reports it.
             _ => Ok(states),
         }
     }
