@@ -64,7 +64,8 @@ pub struct Report {
     pub phases: Vec<PhaseReport>,
     /// The report of each table.
     pub tables: Vec<TableReport>,
-    /// The full-text tables whose indexes got the terms of all rows at once, instead of row by row through triggers or inserts.
+    /// The full-text tables whose indexes got the terms of all new rows at once, instead of row by row through triggers or inserts; also
+    /// the tables that the user asked for, even if SQLite added each row to them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub full_text: Vec<String>,
     /// The recognised format of each input of a load, in order.

@@ -71,7 +71,8 @@ pub(crate) fn write(
     })
 }
 
-/// Returns the full-text tables whose indexes are made at once: first those that are given rows, then those whose text is in other tables.
+/// Returns the full-text tables whose indexes are made when all rows are stored: first those that are given rows, then those whose text is
+/// in other tables or views.
 fn full_text(schema: &Schema, plan: &Plan) -> Vec<String> {
     let given = schema.tables.iter().filter(|table| table.is_virtual);
     let given = given.filter(|table| given::is_built_here(table, plan.on_conflict).is_ok());

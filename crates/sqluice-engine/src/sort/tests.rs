@@ -71,7 +71,7 @@ fn sort(
     spill: &Arc<Spill>,
 ) -> Result<Vec<Vec<Owned>>> {
     let sorter = Sorter::with_ranges(layout.clone(), course.buffer_bytes, spill, ranges);
-    // Other orders have no records.
+    // In the order by bytes, items are no records of values.
     let has_values = course.values && !matches!(layout.order, Order::Bytes);
     // Thread `t` of `n` pushes the items `t`, `t + n`, `t + 2n` and so on, so that the keys of different threads interleave.
     std::thread::scope(|scope| {

@@ -1,12 +1,12 @@
 //! The first bytes of a key as a number, which is compared at once.
 
-/// Returns the first 16 bytes of a text, followed by zeros.
+/// Returns the first 16 bytes of a key. A shorter key is followed by zeros.
 #[inline]
 pub(crate) fn first_bytes(bytes: &[u8]) -> u128 {
     if let Some(chunk) = bytes.first_chunk::<16>() {
         return u128::from_be_bytes(*chunk);
     }
-    // The first and the last bytes of short ones overlap.
+    // A shorter key of 4 bytes or more is read as its first and its last 8 or 4 bytes, which may overlap.
     let bits = 8 * bytes.len() as u32;
     match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
         (Some(first), Some(last)) => {
@@ -21,7 +21,7 @@ pub(crate) fn first_bytes(bytes: &[u8]) -> u128 {
                 }
                 _ => {
                     let word = bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
-                    // A shift by 64 bits is none.
+                    // An empty key would be shifted by 64 bits, which is no valid shift.
                     word.checked_shl(64 - bits).unwrap_or(0)
                 }
             };

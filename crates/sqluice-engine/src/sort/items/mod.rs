@@ -2,7 +2,8 @@
 //!
 //! Modules, the lowest layer first:
 //!
-//! * `halves`: keys as u64 numbers; `first_bytes`: the first bytes of a key as one number; `order`: the order of items, and their stored fields
+//! * `halves`: keys as u64 numbers; `first_bytes`: the first bytes of a key as one number; `order`: the order of items, and their stored
+//!   fields
 //! * `item`: items as bytes; `radix`: sorting by prefixes of keys; `keys`: key-only items, which are stored as their keys
 //! * `sample`: the sample of items that determines the cuts between ranges
 

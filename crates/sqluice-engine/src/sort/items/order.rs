@@ -20,7 +20,8 @@ pub enum Order {
     Record(KeyOrder),
     /// The order by rowid, then by number.
     Rowid,
-    /// The order by the bytes at the start of the record, whose number precedes them as a varint, then by number.
+    /// The order by the key with which the record begins, then by number. The record has the number of bytes of the key as a varint, the
+    /// key, and then other bytes.
     Bytes,
 }
 
@@ -288,7 +289,8 @@ impl Order {
 }
 
 impl Layout {
-    /// Returns `true` if items are stored without rowid and number. Only then can an item be decoded from its key.
+    /// Returns `true` if the items are in the order of [`Order::Record`], and are stored without rowid and number. Only then can an item be
+    /// decoded from its key.
     #[inline]
     pub(in crate::sort) fn is_of_records(&self) -> bool {
         matches!(self.order, Order::Record(_)) && !self.rowid && !self.number

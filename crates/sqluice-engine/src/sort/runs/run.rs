@@ -10,8 +10,8 @@
 //!
 //! The items of a spilled run are one stream of bytes, which fills the pieces of the temporary file one after another. So an item may begin
 //! in one piece or block (the bytes that a reader gets at a time) and end in the next. `starts` has, for the first item in each STEP_BYTES
-//! bytes of the stream, its position and the first bytes of its key. So a reader that wants the items after a position in the order of items
-//! (a [`Cut`]) begins near them, not at the start of the run.
+//! bytes of the stream, its position and the first bytes of its key. So a reader that wants the items after a position in the order of
+//! items (a [`Cut`]) begins near them, not at the start of the run.
 //!
 //! For key-only items, only the keys are stored: a list in memory, or a stream with 8, 16 or 32 bytes for each key, by the form of the
 //! run's keys ([`Form`]). If the keys of a buffer that is spilled differ in at most 64 bits, they are packed to 8 bytes each ([`Packing`]);
