@@ -63,8 +63,8 @@ pub struct Extent {
     /// a FOREIGN KEY of the table names.
     pub per_parent: Vec<(String, f64)>,
     /// The number of the share to generate, counted from 1, and the number of shares; `None` for all rows. Messages call a share a part of
-    /// the rows. Put together in order, the rows of all shares are the rows of a run without shares. A row may refer to a row of another share, so FOREIGN KEYs are not
-    /// checked.
+    /// the rows. Put together in order, the rows of all shares are the rows of a run without shares. A row may refer to a row of another
+    /// share, so FOREIGN KEYs are not checked.
     pub share: Option<(u64, u64)>,
     /// The factor for the row counts in the comments of the schema; `None` for 1.
     pub scale: Option<f64>,

@@ -234,9 +234,9 @@ fn rows(text: &str) -> Result<RowCount, String> {
 fn share(text: &str) -> Result<(u64, u64), String> {
     let share =
         text.split_once('/').and_then(|(share, shares)| Some((share.parse().ok()?, shares.parse().ok()?)));
-    share.filter(|&(share, shares)| 1 <= share && share <= shares).ok_or(
-        "a share is NUMBER/COUNT, such as 2/4 for the second of four; NUMBER is from 1 to COUNT".to_owned(),
-    )
+    share
+        .filter(|&(share, shares)| 1 <= share && share <= shares)
+        .ok_or("a part is I/N, such as 2/4 for the second of four parts; I is from 1 to N".to_owned())
 }
 
 #[cfg(test)]

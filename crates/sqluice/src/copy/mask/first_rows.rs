@@ -8,8 +8,8 @@ use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 
 use super::super::Opened;
 
-/// Passes the first rows of a table to `take`: at least `rows`, or all if the table has fewer. A read error ends the rows without an
-/// error, as the copy may not read the damaged value at all.
+/// Passes the first `rows` rows of a table to `take`, or all if the table has fewer. A read error ends the rows without an error, as the
+/// copy may not read the damaged value at all.
 ///
 /// # Errors
 /// If the run is cancelled.
