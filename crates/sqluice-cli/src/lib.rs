@@ -38,7 +38,7 @@ impl Exit {
     pub const SUCCESS: Exit = Exit(0);
     /// The input or the target is at fault.
     pub const FAILURE: Exit = Exit(1);
-    /// The command succeeded, and found that its input is damaged.
+    /// A recovery succeeded, and found that the database is damaged.
     pub const DAMAGED: Exit = Exit(3);
 
     /// Returns the exit status of the process.

@@ -13,7 +13,7 @@ use sqluice_format::database::MAGIC;
 /// The kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A database that exists.
+    /// A database that exists, or a URL that ends as the name of one does.
     Database,
     /// A name such as `shop.db` that does not exist: a database to be created.
     NewDatabase,
@@ -81,8 +81,8 @@ pub(crate) fn begins_as_database(file: &Path) -> bool {
     File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
-/// Returns the name of the database if only data is named: `orders.db` in the current folder for `orders.csv.gz`. The stem is the name of
-/// the first table.
+/// Returns the name of the database if only data is named: `orders.db` in the current folder for `orders.csv.gz`, and `data.db` for data
+/// without a name.
 pub(crate) fn database_of(data: &OsStr) -> PathBuf {
     let name = stem(&without_secrets(Path::new(data))).unwrap_or_default();
     // A pattern gives the database its text before the first wildcard as its name: `log-*.csv` becomes `log.db`.

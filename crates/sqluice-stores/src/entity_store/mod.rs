@@ -423,8 +423,8 @@ impl<T> Entities<T> {
     /// Deletes the entities that match a filter. Returns their number.
     ///
     /// # Errors
-    /// When a field is not indexed, a key is compared with a value of another kind, another program has redefined the type, this thread is in
-    /// a transaction, or SQLite can't write.
+    /// When a field is not indexed, a key is compared with a value of another kind, another program has redefined the type, this thread
+    /// is in a transaction, or SQLite can't write.
     pub fn delete_where(&self, filter: &Filter) -> Result<u64> {
         self.writing(|on| on.delete_where(filter))
     }

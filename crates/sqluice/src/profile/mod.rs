@@ -14,12 +14,13 @@
 //!        schema file <── statements <── an expression per column <── keys, describe, relations
 //! ```
 //!
-//! The tables are read one after another, parents before children. Each table is scanned once, and described before the next one is scanned, so
-//! only one table's sketches and samples (one for each thread) are in memory. The result depends only on the database, not on threads.
+//! The tables are read one after another, parents before children. Each table is scanned once, and described before the next one is
+//! scanned, so only one table's sketches and samples (one for each thread) are in memory. The result depends only on the database, not on threads.
 //!
 //! Invariant: a value of the database is in the text only if its column has few different values and does not look personal, and the value
 //! occurs in at least `keep_common` rows; or if the value is in the schema. Common keys of JSON objects are shown,
-//! too. The quantiles in the text are not values of the database. For integer keys without gaps, or with equal gaps, the text reveals the first and the last key.
+//! too. The quantiles in the text are not values of the database. For integer keys without gaps, or with equal gaps, the text reveals the
+//! first and the last key.
 //!
 //! Modules, from the bottom up: `options`: the options and the report; `sketch`, `skew`, `sample`, `scan`: what is counted and sampled in a
 //! table; `numbers`, `texts`, `json`, `parents`, `lineage`: expressions; `describe`, `keys`, `relations`: columns; `statements`,
