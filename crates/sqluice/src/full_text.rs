@@ -194,7 +194,7 @@ impl OverOthers {
     }
 }
 
-/// Returns the names of full-text tables for which no rows can be generated, each with the reason.
+/// Returns the names of full-text tables for which a profile has no text to generate rows from, each with the reason.
 pub(crate) fn without_text(schema: &Schema) -> Vec<(&str, &'static str)> {
     let has_none = |content: &Content| matches!(content, Content::Missing | Content::Compressed);
     let why = |sql: &str| Some(Content::of(sql)).filter(has_none).map(Content::why_no_rows);

@@ -92,7 +92,7 @@ impl Checked {
     }
 }
 
-/// The maximum number of problems that are listed. Further problems of this crate's check are only counted; those of SQLite's are not.
+/// The maximum number of problems that are listed. Further problems of this crate's check are only counted; SQLite's reports none.
 const PROBLEMS_MAX: usize = 100;
 
 /// The phases that [`Progress::phase`] reports.

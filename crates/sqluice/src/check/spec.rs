@@ -29,7 +29,8 @@ fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Tabl
             default: defaults.of(column)?,
         })
     });
-    // A column that occurs twice in the PRIMARY KEY of a WITHOUT ROWID table, with two collations, has two fields of one value.
+    // A column that occurs twice in the PRIMARY KEY of a WITHOUT ROWID table, with two collations, has two fields of one value: the first
+    // one is taken.
     let field_of = |column: usize| columns.iter().position(|&of_field| of_field == column);
     let source = |value: Indexed| match value {
         Indexed::Column(column) if table.rowid_alias == Some(column) => Source::Rowid,

@@ -23,8 +23,8 @@ pub(super) struct Held {
     pub(super) log: Option<Snapshot>,
 }
 
-/// Begins to read the database. If SQLite can't because of the content of the file (it is no database, or is damaged), returns SQLite's
-/// message instead; this crate's reader will then report the fault in detail.
+/// Begins to read the database. If SQLite can't because of the content of the file, which may be no database or damaged, returns
+/// SQLite's message instead; this crate's reader will then report the fault in detail.
 pub(super) fn hold(
     target: &Path,
     keeps: Keeps,

@@ -305,8 +305,8 @@ impl<'f> Resolving<'f> {
         person.is_some_and(|person| keys.iter().all(|key| key.contains(&person)))
     }
 
-    /// Refuses masks that would make values which violate constraints, and masks whose `with()` names a missing column. A column that gets
-    /// its mask through a reference may have no `with()`, as this names a column of the parent's table, except in `shift()`.
+    /// Refuses masks that would make values which violate constraints, and masks that name a missing column of persons. If a column gets
+    /// its mask through a reference, masks other than `shift()` that depend on another column of the row are refused, too.
     fn refuse_constraints(&self) -> Result<()> {
         for (&(table, column), Chosen { mask, parent }) in &self.chosen {
             let declared = &self.schema.tables[table];

@@ -244,7 +244,7 @@ fn may_have_texts(table: &Table, column: usize) -> bool {
     table.rowid_alias != Some(column) && !(table.strict && is_number)
 }
 
-/// A sink that takes all rows, also with malformed text.
+/// A sink that takes all rows, also with malformed text, and skips rows that can't be read.
 struct Lenient<F> {
     bad_text: BadText,
     take: F,
