@@ -127,8 +127,9 @@ def write(
         with an error; data that can be read twice, such as a list, is read again with types that fit all values. Frames of pandas in a generator wait
         in `temp_dir`, or in the folder of the database, until the types of all of them are known.
     columns: the names of the columns, for rows that have none; which keys or columns to write, for those that have.
-    index: for a pandas frame also True or False: if the index of the frame is written, as by `to_sql`. By default, it is written if it has a name
-        or does not just count from 0. With several frames, the index of a frame may also go on where that of the frame before ended.
+    index: for a pandas frame also True or False: if the index of the frame is written, as by `to_sql`. By default, it is written if it has a name,
+        or does not just count from 0 and an existing table, if there is one, has a column for it. With several frames, the index of a frame may
+        also go on where that of the frame before ended.
     on_conflict: what to do with a row whose key another row has: `abort` ends the run, `ignore` leaves the later one out,
         `replace` the earlier.
     first_rowid: the rowid of the first row of a new table without an INTEGER PRIMARY KEY.

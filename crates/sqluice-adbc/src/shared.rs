@@ -165,7 +165,7 @@ pub(crate) struct Turn<'s>(&'s Shared);
 
 impl Turn<'_> {
     /// Reserves the connection for this thread, to write rows as pages. Returns `None` if a transaction is open, a result is not read to
-    /// its end, or other connections share the page cache.
+    /// its end, other connections share the page cache, or the database is not a file.
     pub(crate) fn take(shared: &Shared) -> Option<Turn<'_>> {
         let mut state = shared.lock();
         let is_reading = shared.running_results.load(Ordering::SeqCst) > 0;

@@ -193,7 +193,8 @@ fn answered(answer: &str) -> String {
     }
 }
 
-/// Returns a text without the queries and users of URLs, and without secrets from the environment.
+/// Returns a text without the queries and users of URLs, and without secrets from the environment, cut after [`SHOWN_CHARS_MAX`]
+/// characters.
 pub(crate) fn without_secrets(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;

@@ -127,7 +127,7 @@ impl<P> Pieces<P> {
 }
 
 /// Returns the maximum number of blocks of a piece that wait for the reader: all `count` threads together may use a quarter of
-/// `memory_bytes`. 0 bytes means no limit.
+/// `memory_bytes`, but each at least two blocks. With 0 bytes, [`BLOCKS_MAX`] is the only limit.
 pub(crate) fn blocks_max(memory_bytes: u64, count: usize) -> usize {
     match memory_bytes {
         0 => BLOCKS_MAX as usize,

@@ -1,7 +1,7 @@
 //! Values in exact proportions: `shares`, `nulls`, `pool`.
 //!
 //! Each row gets a share: a random number of 64 bits, read as a fraction from 0 to 1. Each block of 65,536 rows has exactly one share in
-//! each 65,536th of this range, in a shuffled order:
+//! each 65,536th of this range, in a shuffled order; a smaller last block has one in each of as many equal parts as it has rows:
 //!
 //! ```text
 //!  row      0      1      2      3     ...  65,535
@@ -49,7 +49,7 @@ impl Counted {
         Counted { table, name }
     }
 
-    /// Returns the table's row count, or `u64::MAX` if the expression belongs to no table.
+    /// Returns the table's row count, or `u64::MAX` if it is not known or the expression belongs to no table.
     pub(super) fn rows(&self, world: &World) -> u64 {
         world.rows_of(self.table, &self.name).unwrap_or(u64::MAX)
     }
