@@ -3,7 +3,7 @@
 //! ```text
 //!  masked columns   customers: all but the city        orders: the customer's id, as in customers, and the time
 //!  lap              sqluice copy --compact     all values unchanged
-//!                   sqluice copy --mask        must have as many rows and joins, and no old e-mail address
+//!                   sqluice copy --mask        must have as many rows and joins, and none of 10,000 old e-mail addresses
 //!                   ... --strict-mask          as --mask, and `--allow` for the cities, as some of their names are also first names
 //! ```
 //!

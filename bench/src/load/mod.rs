@@ -566,7 +566,7 @@ impl Track<'_> {
         Ok((self.house.runner.run(&mut command)?, None))
     }
 
-    /// Compares the values that a way stored with those of the first way that stored as many rows.
+    /// Compares the values that a way stored with those of the first way that stored as many rows. Some ways are only counted.
     fn verify(&mut self, way: &Way<Self, Ran>) -> anyhow::Result<()> {
         let (target, rows) = (self.target(), self.input.rows);
         if way.part == "expressions" {

@@ -10,7 +10,7 @@
 //! The module `changed` measures indexes that change: rows added to a table, and segments merged.
 //!
 //! Every second round runs in reverse order. Each lap begins with a copy of the table that is in the page cache, and ends with a synced file.
-//! All indexes of a case must have the same terms, rows and occurrences.
+//! All indexes of the same texts must have the same terms, rows and occurrences.
 
 mod changed;
 mod data;

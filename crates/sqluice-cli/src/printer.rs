@@ -1,7 +1,7 @@
 //! Prints all output of the command, on the right stream and with colour.
 //!
-//! Standard output is for data: a report as JSON, a plan, the results of `check` and `info`. All other output goes to standard error. No
-//! information is given by colour alone.
+//! Standard output is for data, such as a report as JSON, a plan, or the results of `check` and `info`. All other output goes to standard
+//! error. No information is given by colour alone.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -31,7 +31,7 @@ pub(crate) struct Printer {
     color: bool,
     /// `true` if standard output is coloured.
     data_color: bool,
-    /// `true` if JSON was printed on standard output.
+    /// `true` if data was printed on standard output.
     printed: AtomicBool,
     /// The words of the command line, after the name of the program.
     words: Vec<OsString>,
@@ -46,7 +46,7 @@ pub(crate) struct Printer {
 pub(crate) enum ProgressDisplay {
     /// A bar, on a terminal.
     Bar,
-    /// A line every few seconds: with `--verbose`, if standard error is not a terminal.
+    /// A line every few seconds: with `--verbose`, if standard error is no terminal or a dumb one.
     Lines,
     /// No progress.
     Hidden,
@@ -123,7 +123,7 @@ impl Printer {
         }
     }
 
-    /// Returns `true` if only errors are printed.
+    /// Returns `true` if only errors and warnings are printed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }

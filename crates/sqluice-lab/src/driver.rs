@@ -113,7 +113,7 @@ pub fn ids() -> Vec<&'static str> {
     experiments.chain(published.question.iter().map(|one| one.id.as_str())).collect()
 }
 
-/// Returns an upper estimate of the bytes that a run writes.
+/// Returns the sum, over all runs of all variants, of the maximum number of bytes of their files.
 ///
 /// # Errors
 /// When an experiment does not exist.

@@ -239,7 +239,7 @@ impl Insert {
         }
     }
 
-    /// Inserts all rows, in the requested number of transactions.
+    /// Inserts all rows, with the requested number of rows in each transaction.
     fn fill(&self, db: &Connection) -> Result {
         let table = self.table_in_order();
         let step = if self.transaction_rows == 0 { table.rows } else { self.transaction_rows };

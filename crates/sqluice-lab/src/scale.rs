@@ -10,7 +10,7 @@ pub enum Scale {
     Tiny,
     /// All experiments in ten minutes.
     Small,
-    /// Ten times the counts of `Small`.
+    /// Ten times the counts of `Small`, at most those of `Full`.
     Medium,
     /// The counts of the publications.
     Full,

@@ -58,10 +58,10 @@ impl Scratch {
     }
 }
 
-/// Returns the bytes that are free for this user on the file system of a folder.
+/// Returns the bytes that are free for this user on the file system of a folder; 0 if the system does not report them.
 ///
 /// # Errors
-/// When the system does not report it.
+/// When the folder can't be examined.
 pub fn free_bytes(folder: &Path) -> Result<u64> {
     let free = space::free_bytes(folder).map_err(|error| {
         Error::target(format!("cannot determine the free space in {}", folder.display()))

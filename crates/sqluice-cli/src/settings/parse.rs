@@ -114,7 +114,8 @@ fn columns(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Parses a quoted name at the start of a text, in which the closing quote is doubled. Returns the name and the text after it.
+/// Parses a quoted name at the start of a text, in which the closing quote is doubled, except `]`. Returns the name and the
+/// text after it.
 fn quoted_name(text: &str, close: char) -> Result<(String, &str), String> {
     let mut name = String::new();
     let mut rest = &text[1..];

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Invariant: advice uses only figures that this run measured, not published ones, nor variants that failed or were skipped. If the samples
-//! of two variants overlap, they are reported as equally fast.
+//! of two variants overlap, they are reported without a clear difference.
 
 pub(crate) mod durability;
 mod tables;

@@ -53,7 +53,7 @@ pub struct Advise {
     pub schema: Schema,
     /// A folder on the disk to measure.
     pub dir: PathBuf,
-    /// The row count of each table; `None`: as many as the time allows.
+    /// The row count of each table; `None`: as many as the time and the memory allow, at most 500,000.
     pub rows: Option<u64>,
     /// The number of runs of each way, at least one.
     pub runs: u32,
@@ -86,7 +86,7 @@ pub struct Advised {
 }
 
 setters! { Advise:
-    /// Sets the row count of each table; `None`: as many as the time allows.
+    /// Sets the row count of each table; `None`: as many as the time and the memory allow, at most 500,000.
     rows(rows: impl Into<Option<u64>>) = rows.into();
     /// Sets the number of runs of each way.
     runs(runs: u32) = runs;
