@@ -15,7 +15,7 @@ use crate::input::likely_encoding;
 pub(super) struct Position {
     /// The byte, counted from 0.
     pub(super) byte: u64,
-    /// The physical line, counted from 1. Lines end with LF, CRLF or CR, also within quotes.
+    /// The physical line, counted from 1. Lines of CSV end with LF, CRLF or CR, also within quotes, and lines of JSON with LF.
     pub(super) line: u64,
     /// The character in the line, counted from 1; a byte order mark is not a character.
     pub(super) column: u64,

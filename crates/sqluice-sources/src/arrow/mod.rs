@@ -18,7 +18,8 @@
 //! Batches are not checked here. Batches made in safe Rust are valid, and `ipc` and the Parquet reader check what they read. Arrays of the C
 //! data interface are checked in [`foreign`].
 //!
-//! A date or timestamp outside the years 0 to 9999 makes its row a bad row, also within lists, structs and maps.
+//! A date or timestamp outside the years 0 to 9999 makes its row a bad row, also within lists, structs and maps, unless it is stored as a
+//! number.
 
 mod access;
 mod aligned;

@@ -4,8 +4,8 @@
 //!  2024-02-29    23:59:59.123    2024-02-29 23:59:59.123    2024-02-29 23:59:59.123+00:00    P1M2DT3.500S
 //! ```
 //!
-//! A fraction of a second has 3, 6 or 9 digits: the fewest that are exact, and none if it is zero. So the texts of a column sort by time.
-//! Years are 0 to 9999. Dates in other years have no such text, and SQLite does not support them.
+//! A fraction of a second has 3, 6 or 9 digits: the fewest that are exact, and none if it is zero. So the texts of a column sort by time,
+//! except intervals. Years are 0 to 9999. Dates in other years have no such text, and SQLite does not support them.
 
 use std::fmt::Write;
 

@@ -13,7 +13,7 @@ pub(super) const ROWS_MAX: u32 = 1 << 20;
 pub(super) const COLUMNS_MAX: u32 = 1 << 14;
 
 /// Parses an address, such as `C17`, `$C$17`, `C` or `17`. Returns the column and the row, counted from 1; a missing column or row is
-/// `None`. Returns `None` for any other text.
+/// `None`, and an empty text lacks both. Returns `None` for any other text.
 pub(super) fn parts(text: &[u8]) -> Option<(Option<u32>, Option<u32>)> {
     let text = text.strip_prefix(b"$").unwrap_or(text);
     let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();

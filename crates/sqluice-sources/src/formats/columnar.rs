@@ -23,7 +23,7 @@ pub(super) fn options(request: &OpenRequest<'_>) -> ArrowOptions {
 }
 
 /// Returns a reader of the input at any offset, of a local file or of a file on a server. Ranges from a server are stored in a temporary
-/// file, so that each range is fetched once.
+/// file, so that most are fetched only once.
 pub(super) fn part(input: &InputFile, request: &OpenRequest<'_>) -> Result<FilePart> {
     match input.remote() {
         Some(remote) => {

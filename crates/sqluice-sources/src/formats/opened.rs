@@ -109,7 +109,7 @@ pub enum SampledRows {
     Declared {
         /// The number of rows in the sample.
         sample: u64,
-        /// The number of rows in the file.
+        /// The number of rows in the file, or in the table of a database, up to the row limit; `None` if it is not known.
         all: Option<u64>,
     },
 }

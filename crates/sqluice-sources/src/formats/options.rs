@@ -11,8 +11,8 @@ use crate::input::Encoding;
 use crate::json::RecordsPath;
 
 /// Settings about the format of files. A setting that is `None` is recognised from the files, unless its description says otherwise. All
-/// settings but `format`, `encoding`, `records`, `lenient_json`, and those of spreadsheets are about CSV. `header` and `skip_lines` apply to
-/// spreadsheets, too.
+/// settings but `format`, `encoding`, `records`, `lenient_json`, and those of spreadsheets are about CSV. `header` and `skip_lines` apply
+/// to spreadsheets, too.
 ///
 /// ```
 /// use sqluice_sources::formats::FormatOptions;
@@ -67,7 +67,7 @@ pub struct FormatOptions {
     pub range: Option<CellRange>,
     /// `true` if a formula without a stored value is NULL. By default, its row is bad.
     pub formulas_are_null: bool,
-    /// The encoding; `None`: UTF-8, or the encoding that the byte order mark names.
+    /// The encoding; `None`: the encoding that the byte order mark names, UTF-16 if the first characters look like it, or else UTF-8.
     pub encoding: Option<Encoding>,
 }
 
@@ -110,7 +110,7 @@ setters! { FormatOptions:
     range(range: impl Into<Option<CellRange>>) = range.into();
     /// Reads a formula as NULL if the file does not store its value.
     formulas_are_null(are_null: bool) = are_null;
-    /// Sets the encoding, instead of UTF-8 or the encoding that the byte order mark names.
+    /// Sets the encoding, instead of the encoding that is recognised, or UTF-8.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
 }
 

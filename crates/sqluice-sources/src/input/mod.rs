@@ -68,7 +68,8 @@ pub const STANDARD_INPUT: &str = "standard input";
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct InputOptions {
-    /// The encoding of the text, which wins over a byte order mark. `None`: the byte order mark decides, or else the text is UTF-8.
+    /// The encoding of the text, which wins over a byte order mark. `None`: the byte order mark decides; without one, the text is UTF-16 if
+    /// its first characters look like it, or else UTF-8.
     pub encoding: Option<Encoding>,
     /// `true` if a workbook can be read as bytes. By default, a workbook is an error that names its format.
     pub workbooks: bool,
@@ -77,7 +78,7 @@ pub struct InputOptions {
 }
 
 setters! { InputOptions:
-    /// Sets the encoding; `None` for the encoding of the byte order mark, or else UTF-8.
+    /// Sets the encoding; `None` for the encoding that is recognised, or else UTF-8.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
     /// Permits to read workbooks as bytes, instead of an error that names their format.
     workbooks(workbooks: bool) = workbooks;
@@ -99,9 +100,10 @@ pub struct Input {
     /// The text in UTF-8, which is only validated if [`Input::encoding`] is `Some`. A byte order mark of UTF-8 is not removed, but the mark of any
     /// other encoding is.
     pub reader: Box<dyn Read + Send>,
-    /// The number of raw bytes, compressed or not, if known: for regular files, also as standard input.
+    /// The number of raw bytes, compressed or not, if known: for regular files, also as standard input, for members of archives, and for URLs
+    /// whose server states it.
     pub bytes: Option<u64>,
-    /// The number of raw bytes that were read so far, for progress. It is a few blocks ahead of the reader.
+    /// The number of raw bytes that were read so far, for progress. It may be a few blocks ahead of the reader.
     pub bytes_read: Arc<AtomicU64>,
     /// The compression of the file.
     pub compression: Option<Compression>,

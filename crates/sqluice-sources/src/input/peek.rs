@@ -18,7 +18,7 @@ impl<'a> Peek<'a> {
         Peek { rest, head: Vec::new(), at: 0, end: None }
     }
 
-    /// Returns the next `bytes` bytes without reading them; fewer if the stream ends or fails before.
+    /// Returns at least the next `bytes` bytes without reading them; fewer if the stream ends or fails before.
     pub(super) fn peek(&mut self, bytes: usize) -> &[u8] {
         while self.head.len() - self.at < bytes && self.end.is_none() {
             let before = self.head.len();

@@ -102,7 +102,7 @@ fn written(name: &str) -> Vec<u8> {
     if needs_escape { vec![0xff] } else { format!("\"{name}\":").into_bytes() }
 }
 
-/// The number of keys after the expected one that are compared before the name is looked up: records may lack some keys.
+/// The number of keys, from the expected one on, that are compared before the name is looked up: records may lack some keys.
 const TRIED: usize = 4;
 
 impl Fields {

@@ -1,4 +1,4 @@
-//! Parses Thrift's compact protocol, as far as Parquet's headers need it.
+//! Parses Thrift's compact protocol, as far as Parquet's headers and footers need it.
 //!
 //! ```text
 //!  struct   field | field | ... | 0          field   (increase of the id << 4) + type | value
@@ -11,7 +11,7 @@ pub(super) struct Thrift<'a> {
     at: usize,
 }
 
-/// The maximum depth of nested structs. Parquet's own structs are nested three deep.
+/// The maximum depth of nested structs. Parquet's own structs are nested less deeply.
 const DEPTH_MAX: usize = 16;
 
 impl<'a> Thrift<'a> {

@@ -1,6 +1,6 @@
 //! Converts arrays of PostgreSQL to JSON: `{1,NULL,"a b"}` becomes `[1,null,"a b"]`.
 //!
-//! The text is read once, without recursion. In a quoted element, a backslash precedes quotes and backslashes. An unquoted NULL is null.
+//! The text is read once, without recursion. In an element, a backslash precedes quotes and backslashes. An unquoted NULL is null.
 //! An array whose indexes do not begin at 1 has a prefix, as in `[0:1]={a,b}`. The prefix is left out, because JSON can't express it.
 
 use super::{Element, boolean, float_word, moment};

@@ -91,7 +91,7 @@ pub struct Translated {
     pub statements: Vec<String>,
     /// The tables of the dump in its order, including partitions.
     pub tables: Vec<TranslatedTable>,
-    /// The statements and clauses that were left out, because SQLite has no counterpart.
+    /// The statements and clauses that were left out, because SQLite has no counterpart, or because they can't be understood.
     pub left_out: Vec<LeftOut>,
     /// Differences between tables of the dump and their translations, in the order of the dump.
     pub notes: Vec<Note>,
@@ -108,7 +108,7 @@ pub struct TranslatedTable {
     pub into: String,
     /// The columns in the order of the dump.
     pub columns: Vec<TranslatedColumn>,
-    /// The largest number that the counter of the table has returned; `None` if the dump does not say it or SQLite's table is not AUTOINCREMENT.
+    /// The number before the next one of the table's counter; `None` if the dump does not say it or SQLite's table is not AUTOINCREMENT.
     pub largest_given: Option<i64>,
 }
 
@@ -173,7 +173,8 @@ impl Translator {
         self.with_nan.insert((table.to_owned(), column.to_owned()));
     }
 
-    /// Returns the schema for names without a schema: the schema that `SET search_path` of an old PostgreSQL dump sets, or `public`.
+    /// Returns the schema for names without a schema: the schema that `SET search_path` of an old PostgreSQL dump sets, or `public`; `None` for
+    /// MySQL.
     pub fn schema(&self) -> Option<&str> {
         match self.dialect {
             Dialect::MySql => None,

@@ -51,7 +51,8 @@ impl Table {
         true
     }
 
-    /// Removes the foreign key, CHECK or unique key with this name. For a constraint without a name, PostgreSQL forms one from table and column.
+    /// Removes the foreign key, CHECK or unique key with this name, and returns `false` if there is none. For a constraint without a name,
+    /// PostgreSQL forms one from table and column.
     pub(super) fn drop_constraint(&mut self, name: &str, dialect: Dialect) -> bool {
         let table = &self.name.1;
         let is = |own: &Option<String>, columns: &[String], suffix: &str| match own {
@@ -104,7 +105,7 @@ pub(super) struct Generated {
 /// A type of the dump.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SourceType {
-    /// The name in lower case, such as `double precision`, and its schema.
+    /// The name, such as `double precision`, and its schema. A name without quotes is in lower case.
     pub(super) name: Name,
     /// The arguments in parentheses: digits, or the values of ENUM and SET.
     pub(super) arguments: Vec<String>,

@@ -19,7 +19,7 @@ pub(super) struct NewColumn {
     pub(super) generated: Option<String>,
     pub(super) checks: Vec<String>,
     pub(super) ignores_case: bool,
-    /// `Some` for an INTEGER PRIMARY KEY; `true` if it is AUTOINCREMENT.
+    /// `Some` for an INTEGER PRIMARY KEY; `true` if it is AUTOINCREMENT. Before the primary key is translated: `Some(true)` for a counter.
     pub(super) rowid: Option<bool>,
     /// The sequence that numbers the rows of the column, if the dump names it.
     pub(super) sequence: Option<Name>,

@@ -45,8 +45,8 @@ pub(super) fn of_start(head: &[u8]) -> Foreign {
     }
 }
 
-/// Returns the kind of document that a ZIP file is, by the entries that begin in `head`. Only names of entries are compared, as the data of an
-/// archive may contain the same bytes.
+/// Returns the kind of document that a ZIP file is, by the entries that begin in `head`. Apart from the entry
+/// `mimetype`, only names of entries are compared, as the data of an archive may contain the same bytes.
 #[cfg(feature = "archives")]
 pub(super) fn of_head(head: &[u8]) -> Option<Foreign> {
     let mut names = Vec::new();
