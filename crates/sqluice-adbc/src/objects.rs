@@ -58,7 +58,8 @@ struct Column {
 struct Constraint {
     kind: &'static str,
     columns: Vec<String>,
-    /// For a foreign key, the parent table and column of each of its columns; `None` for other constraints.
+    /// For a foreign key, the parent table and column of each of its columns, with an empty name if the key names no parent column; `None`
+    /// for other constraints.
     references: Option<Vec<(String, String)>>,
 }
 

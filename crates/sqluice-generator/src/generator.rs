@@ -72,7 +72,7 @@ impl Drawn {
     }
 }
 
-/// The inputs of a generator: the key of its random bits, and the seed and row counts of all tables.
+/// The inputs of a generator: the key of its random bits, and what all tables of a run share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scope<'a> {
     pub(crate) key: Key,

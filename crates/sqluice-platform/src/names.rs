@@ -31,7 +31,7 @@ impl Folder {
     }
 }
 
-/// Renames a file unless `to` exists, atomically if the file system supports it.
+/// Renames a file unless `to` exists, atomically if the file system supports it. If not, `from` may also keep its name.
 ///
 /// # Errors
 /// When `to` exists, or the disk fails.

@@ -14,7 +14,8 @@ pub fn free_bytes(folder: &Path) -> io::Result<Option<u64>> {
     system::space::free_bytes(folder)
 }
 
-/// Returns `true` if the file system of `folder` has no room for a new file, or fewer than `bytes` free bytes.
+/// Returns `true` if the file system of `folder` has no room for a new file, or fewer than `bytes` free bytes; `false` if it can't be
+/// inspected.
 pub fn is_below(folder: &Path, bytes: u64) -> bool {
     system::space::is_below(folder, bytes)
 }

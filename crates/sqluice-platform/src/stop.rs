@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::system;
 
-/// Sets `flag` at every later request to stop: Ctrl-C, SIGTERM, SIGHUP, or the end of the console. A file that exceeds its size limit
-/// becomes an error of the write, and no longer ends the process.
+/// Sets `flag` at every later request to stop: Ctrl-C, SIGTERM, SIGHUP unless it is ignored, or the end of the console. A file that exceeds
+/// its size limit becomes an error of the write, and no longer ends the process.
 ///
 /// # Errors
 /// When the handlers can't be installed.

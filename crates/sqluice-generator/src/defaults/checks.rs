@@ -2,8 +2,8 @@
 //!
 //! This module reads conditions that are joined by AND: `c IN (...)`, `c BETWEEN x AND y`, comparisons with a value or another
 //! column, `c LIKE 'x%'`, `c GLOB '[0-9]*'`, comparisons of `length(c)` and `abs(c)`, `json_valid(c)`, and any of these with `OR c IS
-//! NULL`. Other conditions are ignored. Bounds give candidate expressions; SQLite tests if their values satisfy the constraint
-//! ([`super::trial`]).
+//! NULL`; also values joined by OR: `c = 'a' OR c = 'b'`. It reads `trim(c)` as `c`. Other conditions are ignored. Bounds
+//! give candidate expressions; SQLite tests if their values satisfy the constraint ([`super::trial`]).
 
 use sqluice_core::schema::Table;
 use sqluice_core::schema::token::{Token, TokenKind, checks, tokens};

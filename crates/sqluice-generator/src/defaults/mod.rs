@@ -156,8 +156,8 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Returns `true` if the expression of a column is `ordinal(x)` or `within(x, ...)`, where x is another column of the key: rows with
-    /// equal values of x have different values in this column.
+    /// Returns `true` if the expression of a column is `ordinal(x)` or `within(x, ...)`, or begins with one as in `ordinal(x) + 5`, where
+    /// x is another column of the key: rows with equal values of x have different values in this column.
     fn differs_within(&self, column: usize, key: &[usize]) -> bool {
         let Some(Some(expr)) = &self.commented[column] else { return false };
         let call = if let ExprNode::Binary { left, .. } = &expr.node { &left.node } else { &expr.node };

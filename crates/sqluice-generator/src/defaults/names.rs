@@ -1,7 +1,8 @@
 //! The default expressions of column names: `email`, `first_name`, `price`, `created_at`.
 //!
 //! A name is split into words before a capital letter that follows a small one, and at characters other than letters and digits. The
-//! longest known sequence of words at the end decides: in `billing_city` and `BillingCity` it is `city`.
+//! longest known sequence of words at the end decides: in `billing_city` and `BillingCity` it is `city`, also with an `s` at its end. For a
+//! text column `name`, the table decides, and for names such as `supplier_name` the words before.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::Column;

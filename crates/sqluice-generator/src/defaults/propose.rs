@@ -133,7 +133,8 @@ fn ints(bounds: &Bounds) -> Option<String> {
 }
 
 /// Returns an expression for numbers between the bounds, with as many decimal places, at least two, as a hundred different numbers need.
-/// Returns `None` without bounds, or if a bound is no number.
+/// If a bound is a column, the numbers are not rounded. Returns `None` without bounds, if a bound is no number, or if the numbers need more
+/// than eight places.
 fn numbers(bounds: &Bounds) -> Option<String> {
     if has_column_end(bounds) {
         let end = |bound: &Bound, step: &str| match &bound.end {

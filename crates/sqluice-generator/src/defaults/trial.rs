@@ -1,5 +1,5 @@
 //! Lets SQLite test if the values of an expression satisfy the CHECK constraints: some random values, and the first and the last value
-//! that the expression can have.
+//! that the expression can have, or all if these are few.
 
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
