@@ -141,8 +141,7 @@ impl TableWriting<'_, '_> {
         self.phases.begin(&format!("sort {}", table.name), None);
         let (rows_sorted, indexes) = sorters.sorted(self.settings, self.around.cancel)?;
         let dropped = self.resolve(table, plan, rows_sorted.as_ref(), &indexes)?;
-        let on_conflict = self.settings.on_conflict;
-        let mut trees = runs_trees(table, plan, rows_sorted.as_ref(), &indexes, &dropped, on_conflict);
+        let mut trees = runs_trees(table, plan, rows_sorted.as_ref(), &indexes, &dropped, self.settings);
         if let Some(existing_trees) = &existing_trees {
             let rows = rows_sorted.as_ref().map(|_| existing_trees.root_page);
             let roots =
@@ -196,7 +195,7 @@ impl TableWriting<'_, '_> {
             keys.push((rows, Unique::of_rows(table)));
         }
         for (index, sorted) in indexes.iter().filter(|(index, _)| table.indexes[*index].unique) {
-            keys.push((sorted, Unique::of_index(table, &table.indexes[*index], plan, on_conflict)));
+            keys.push((sorted, Unique::of_index(table, &table.indexes[*index], plan, self.settings)));
         }
         conflicts::resolve(&keys, on_conflict, self.settings.sort_bytes as u64, self.around.cancel)
     }
@@ -209,7 +208,7 @@ fn runs_trees<'a>(
     rows: Option<&'a Sorted>,
     indexes: &'a [(usize, Sorted)],
     dropped: &'a Dropped,
-    on_conflict: OnConflict,
+    settings: &Settings,
 ) -> Vec<RunsTree<'a>> {
     let rows = rows.map(|sorted| RunsTree {
         sorted,
@@ -220,7 +219,7 @@ fn runs_trees<'a>(
     });
     let indexes = indexes.iter().map(|(index, sorted)| {
         let index = &table.indexes[*index];
-        let unique = index.unique.then(|| Unique::of_index(table, index, plan, on_conflict));
+        let unique = index.unique.then(|| Unique::of_index(table, index, plan, settings));
         RunsTree { sorted, rowids: false, unique, dropped, root_page: None }
     });
     rows.into_iter().chain(indexes).collect()

@@ -169,7 +169,10 @@ fn man_pages_exist_for_all_verbs_and_name_their_flags() {
         assert!(text.contains(&format!("\n.TH sqluice-{verb} 1 ")), "{verb}");
         assert!(text.contains(&format!("\n\\fBsqluice {verb}\\fR ")), "{verb}: {text}");
         assert!(text.contains("\\-\\-json") && !text.contains('\x1b'), "{verb}");
-        assert!(text.contains("Print only errors and warnings") && text.contains("\n.SH EXAMPLES\n"), "{verb}: {text}");
+        assert!(
+            text.contains("Print only errors and warnings") && text.contains("\n.SH EXAMPLES\n"),
+            "{verb}: {text}"
+        );
     }
     assert!(page("sqluice-load.1").contains("\\-\\-max\\-rejects"));
     fs::write(folder.path().join("file"), "").unwrap();

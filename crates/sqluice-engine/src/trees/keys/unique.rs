@@ -12,6 +12,7 @@ use sqluice_format::value::Value;
 use crate::options::{OnConflict, WritePath};
 use crate::plan::TablePlan;
 use crate::sort::{Item, Sorted};
+use crate::trees::Settings;
 
 /// The number of items or entries that are processed between two checks for cancellation.
 pub(crate) const CANCEL_ITEMS: usize = 4096;
@@ -32,8 +33,11 @@ pub(crate) struct Unique<'a> {
 pub(crate) enum KnownRows {
     /// Messages name the numbers of the records in the input, which the sorted items hold.
     Numbered,
-    /// Messages name the rowids, or, if no column of the table is the rowid, the numbers of the records, which are then the rowids.
-    Loaded,
+    /// Messages name the rowids, or, if no column of the table is the rowid, the numbers of the records, which follow from the rowids.
+    Loaded {
+        /// The rowid that the first row follows.
+        counted_from: i64,
+    },
     /// Messages name the rowids or the PRIMARY KEY: rows were in the database already and have no record numbers.
     Stored,
 }
@@ -73,15 +77,15 @@ impl<'a> Unique<'a> {
         table: &'a Table,
         index: &'a Index,
         plan: &TablePlan,
-        on_conflict: OnConflict,
+        settings: &Settings,
     ) -> Unique<'a> {
         Unique {
             table,
             index: Some(index),
             order: Some(key_order(index)),
-            rows: match numbered(table, plan, on_conflict) {
+            rows: match numbered(table, plan, settings.on_conflict) {
                 true => KnownRows::Numbered,
-                false => KnownRows::Loaded,
+                false => KnownRows::Loaded { counted_from: settings.counted_from },
             },
         }
     }
@@ -176,19 +180,17 @@ impl Unique<'_> {
             Some(Value::Int(rowid)) => *rowid,
             _ => item.rowid,
         };
-        if self.rows == KnownRows::Stored {
-            return self.stored_error(a, b, message, rowid);
-        }
         let rows = match (self.rows, rowid_alias) {
+            (KnownRows::Stored, _) => return self.stored_error(a, b, message, rowid),
             (KnownRows::Numbered, _) => {
                 DuplicateRows::Records(a.number.min(b.number), a.number.max(b.number))
             }
-            // Rowids are counted from 1, and numbers of records from 0.
-            (_, None) => {
-                let record = |item| (rowid(item) - 1) as u64;
+            (KnownRows::Loaded { counted_from }, None) => {
+                // The first row follows `counted_from`, and its record has the number 0.
+                let record = |item| rowid(item).wrapping_sub(counted_from).wrapping_sub(1).cast_unsigned();
                 DuplicateRows::Records(record(a).min(record(b)), record(a).max(record(b)))
             }
-            (_, Some(_)) => DuplicateRows::Rowids(rowid(a), rowid(b)),
+            (KnownRows::Loaded { .. }, Some(_)) => DuplicateRows::Rowids(rowid(a), rowid(b)),
         };
         let index = self.index.map_or(table, |index| &index.name).clone();
         Error::input(message).duplicate(Duplicate { table: table.clone(), index, rows }).hint(message![

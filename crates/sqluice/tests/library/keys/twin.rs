@@ -234,7 +234,7 @@ fn change(case: &KeyCase, ours: &Connection, twin: &Connection, rows: &[Vec<Row>
         let first = quoted(table.column_name(0));
         let seven = format!("WHERE {first} IN (SELECT {first} FROM {name} NOT INDEXED LIMIT 7)");
         let delete = format!("DELETE FROM {name} {seven}");
-        let last = quoted(table.column_name(table.columns.len() - 1));
+        let last = quoted(table.column_name(rows.first().map_or(0, |row| row.len() - 1)));
         let update = format!("UPDATE OR IGNORE {name} SET {last} = {first} {seven}");
         for database in [ours, twin] {
             database.execute_batch("BEGIN").unwrap();

@@ -238,3 +238,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn two_rows_with_one_key_are_named_by_their_numbers_whatever_the_first_rowid_is() {
+    let schema = schema("CREATE TABLE t (a INTEGER UNIQUE)");
+    for first_rowid in [1, 0, -5, 1000, i64::MIN, i64::MAX - 9] {
+        let values = [1, 2, 3, 4, 5, 6, 3, 8, 9, 10];
+        let batches = values
+            .map(|value| OwnedBatch { rows: 1, columns: vec![OwnedColumn::of(vec![Owned::Int(value)])] });
+        let source: Box<dyn Source> = Box::new(InMemory::new(batches.into(), &[3]));
+        let options = WriteOptions::new().threads(2).first_rowid(first_rowid);
+        let error = write_tables(None, &schema, vec![source], &options, &Context::default()).unwrap_err();
+        assert_eq!(
+            error.without_hint(),
+            "UNIQUE constraint failed: t.a = 3 (rows 3 and 7)",
+            "first rowid {first_rowid}"
+        );
+    }
+}
