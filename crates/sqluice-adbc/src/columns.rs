@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_array::builder::{BinaryBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::DataType;
+use sqluice_core::affinity::real_to_text;
 use sqluice_core::batch::Value;
 
 /// The values of a column.
@@ -124,12 +125,11 @@ impl Column {
     fn push_known(&mut self, value: Value<'_>) {
         let text = || match value {
             Value::Int(int) => int.to_string().into_bytes(),
-            // As SQLite prints most floats: with the fewest digits, and with a decimal point. SQLite prints an exponent for large and small
-            // floats, which are printed without one here.
-            Value::Real(real) if real.fract() == 0.0 && real.abs() < 1e15 => {
-                format!("{real:.1}").into_bytes()
+            Value::Real(real) => {
+                let mut text = Vec::new();
+                real_to_text(real, &mut text);
+                text
             }
-            Value::Real(real) => format!("{real}").into_bytes(),
             _ => Vec::new(),
         };
         // This can't fail: the new type holds all values of the old one.
@@ -155,5 +155,29 @@ fn kind_of(value: &Value<'_>) -> &'static str {
         Value::Real(_) => "float",
         Value::Text(_) => "text",
         Value::Blob(_) => "blob",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn numbers_before_the_first_text_become_the_text_that_sqlite_makes_of_them() {
+        let sqlite = Connection::open_in_memory().unwrap();
+        for real in
+            [0.1, -2.0, 1e15, -1.5e300, 1e-7, 123_456_789_012_345_680.0, f64::MIN_POSITIVE, f64::INFINITY]
+        {
+            let mut column = Column::of(&DataType::Float64);
+            let no_text = || unreachable!("the column has numbers");
+            assert!(column.push(Value::Real(real), no_text, true).is_ok());
+            assert!(column.push(Value::Text(b"x"), no_text, true).is_ok());
+            let wanted: String =
+                sqlite.query_row("SELECT CAST(?1 AS TEXT)", [real], |row| row.get(0)).unwrap();
+            assert_eq!(column.finish().as_string::<i32>().value(0), wanted);
+        }
     }
 }

@@ -109,7 +109,9 @@ fn ints(bounds: &Bounds) -> Option<String> {
             }
             End::Value(Literal::Real(real)) => {
                 let inner = if step > 0 { real.ceil() } else { real.floor() };
-                let int = inner as i64 + if bound.open && inner == *real { step } else { 0 };
+                // A bound that no integer reaches makes no proposal: `c > 1e19`.
+                let int = (inner.abs() < i64::MAX as f64).then_some(inner as i64)?;
+                let int = int.checked_add(if bound.open && inner == *real { step } else { 0 })?;
                 Some((int.to_string(), Some(int)))
             }
             End::Value(_) => None,

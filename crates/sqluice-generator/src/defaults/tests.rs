@@ -74,3 +74,14 @@ fn a_rowid_alias_gets_row_and_generated_columns_get_no_expression() {
     let expressions = [0, 1, 2].map(|index| expression(&schema, 0, index));
     assert_eq!(expressions, [None, Some("row()".to_owned()), None]);
 }
+
+#[test]
+fn bounds_that_no_integer_reaches_make_an_expression_that_compiles_or_none() {
+    for check in ["c > 1e19", "c < -1e19", "c >= 9223372036854775807.0", "c > 1e308 * 10", "c < 1e19"] {
+        let sql = format!("CREATE TABLE t (c INTEGER CHECK ({check}))");
+        let schema = Schema::parse(sql, Path::new("x")).unwrap();
+        if let Some(expression) = expression(&schema, 0, 0) {
+            compile(&parse(&expression, 0).unwrap()).unwrap();
+        }
+    }
+}
