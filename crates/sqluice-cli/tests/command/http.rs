@@ -231,7 +231,8 @@ pub(crate) fn send(address: &str, request: &Request) -> Option<Answer> {
     Some(Answer { status, headers, body, sent: Sent::Whole })
 }
 
-/// Starts a server with a file, which sends ranges if `ranges`. `seen` is called with each request and the number of bytes in its response.
+/// Starts a server of one file. If `ranges` is `true`, it answers requests for ranges of bytes with these ranges, and otherwise always with
+/// the whole file. `seen` is called with each request that is answered with bytes of the file, and with the range of these bytes.
 pub(crate) fn serve_file(
     bytes: Vec<u8>,
     ranges: bool,

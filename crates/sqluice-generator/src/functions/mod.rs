@@ -263,12 +263,9 @@ fn unknown(name: &str, at: usize) -> Fault {
     if let Some(mask) = MASK_FUNCTIONS.iter().find(|mask| mask.name.eq_ignore_ascii_case(name)) {
         return Fault::new(
             at,
-            format!("{} is a function for masks, and can't be part of another expression", mask.name),
+            format!("{} is a function for masks, and must be the whole expression of a masked column", mask.name),
         )
-        .hint(format!(
-            "it replaces the old value of a masked column, which a generated table does not have: {}",
-            mask.about
-        ));
+        .hint("write it alone in a mask; a generated table needs another function, because it has no old values");
     }
     let all = FUNCTIONS.iter().map(|function| function.name);
     let lower = name.to_ascii_lowercase();

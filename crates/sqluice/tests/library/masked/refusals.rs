@@ -95,7 +95,7 @@ fn an_invalid_mask_file_is_refused_with_the_line_and_column_of_the_mistake() {
         ),
         (
             "CREATE TABLE t (a /* gen: null(0.1, shape()) */)",
-            "m.sql:1:37: shape is a function for masks, and can't be part of another expression",
+            "m.sql:1:37: shape is a function for masks, and must be the whole expression of a masked column",
         ),
         ("CREATE TABLE t (a /* gen: lower(b) */, b)", "m.sql:1:33: unknown column `b`"),
         ("CREATE TABLE t (a)", "m.sql: no column has a mask"),
