@@ -5,16 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sqluice_core::error::Result;
 use sqluice_core::progress::Context;
 use sqluice_format::check::spec::{Constant, Field, Table};
-use sqluice_format::key::KeyOrder;
-use sqluice_format::page::{Geometry, PageKind};
+use sqluice_format::page::PageKind;
 use sqluice_format::salvage::{Salvage, Types, read_types};
-use sqluice_format::view::PageView;
 
 use super::attests::{Indexes, Named, Verdict};
 use super::chains::Chains;
 use super::file::DamagedFile;
 use super::freelist::Freelist;
-use super::keys::{KeyRange, fits_keys, key_of, keys_of, order_of};
+use super::keys::{KeyRange, fits_keys, is_apart, is_misfit, key_of, keys_of, order_of};
 use super::orphans::{OrphanGroup, groups};
 use super::owners::{LostPage, Owners, Root, fills, is_special};
 use super::places::{AROUND_MAX, Places, Shapes};
@@ -115,37 +113,6 @@ impl Seen {
             is_apart: false,
         }
     }
-}
-
-/// Returns `true` if the first and the last entry of an index page do not have the fields of the index.
-fn is_misfit(page: &[u8], number: u32, geometry: Geometry, entries: &Table, types: &mut Types) -> bool {
-    let Some(view) = PageView::new(page, number, geometry) else { return false };
-    let Some(last) = view.cells().checked_sub(1) else { return false };
-    [0, last].into_iter().all(|index| {
-        view.entry(index).is_some_and(|cell| {
-            let is_read = read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types);
-            is_read == Some(true) && types.len() != entries.fields.len()
-        })
-    })
-}
-
-/// Returns `true` if neither the first nor the last key of a leaf of an index is among those that its parent says.
-fn is_apart(
-    page: &[u8],
-    number: u32,
-    geometry: Geometry,
-    about: (&KeyRange, &KeyOrder),
-    types: &mut Types,
-) -> bool {
-    let Some(view) = PageView::new(page, number, geometry) else { return false };
-    let Some(last) = view.cells().checked_sub(1) else { return false };
-    let (range, order) = about;
-    [0, last].into_iter().all(|index| {
-        view.entry(index).is_some_and(|cell| {
-            let key = key_of(order, view.bytes(cell.local.clone()), cell.payload_bytes, types);
-            key.is_some_and(|key| !range.has(&key))
-        })
-    })
 }
 
 /// Returns `true` if the file has pages of the pointer map. The first of them is page 2, which is then no page of a tree.
@@ -274,7 +241,7 @@ impl Finding {
         let copies =
             copies(facts, &owners, &seen, finding.has_strays(file, facts, (&owners, &freelist, map)));
         finding.copied_pages = copies.len() as u64;
-        let of_indexes: BTreeSet<u64> = index_contents(sought, &owners).collect();
+        let of_indexes: BTreeSet<u64> = index_contents(sought, &owners, &seen).collect();
         let copied: BTreeSet<u64> = seen
             .iter()
             .filter(|seen| seen.rows > 0 && seen.tree.is_some() && !copies.contains(&seen.page))
@@ -337,7 +304,8 @@ impl Finding {
                 None => false,
             };
             is_doubtful |= verdict == Verdict::Denied;
-            is_doubtful &= !matches!(verdict, Verdict::Attested(_));
+            // Two states of a row may have the same entry: which leaf of the tree has the row is told by the range.
+            is_doubtful &= !matches!(verdict, Verdict::Attested(_)) || !owners.is_within(seen.page);
             // A page of an index may look like rows of a table. Without keys of the table, its values tell.
             let is_odd = seen.is_contested
                 && seen.is_like_both
@@ -481,25 +449,29 @@ impl Finding {
             for (number, page) in (first..).zip(bytes.chunks_exact(geometry.page_bytes())) {
                 let Some(owner) = owners.of(number).filter(|_| is_read(number)) else { continue };
                 let about = &sought.facts[number as usize - 1];
-                if let Some(entries) = &sought.trees[owner].entries
-                    && about.kind.is_some_and(PageKind::is_index)
-                    && is_misfit(page, number, geometry, entries, &mut types)
-                {
-                    of_run.push(Seen { is_misfit: true, ..Seen::new(number) });
-                    continue;
-                }
+                let mut seen = Seen::new(number);
+                seen.is_misfit = sought.trees[owner].entries.as_ref().is_some_and(|entries| {
+                    about.kind.is_some_and(PageKind::is_index)
+                        && is_misfit(page, number, geometry, entries, &mut types)
+                });
                 let of_tree =
                     owners.key_range(number).filter(|_| owners.is_parent_whole(number) && about.is_whole);
                 if let (Some(range), Some(entries)) = (of_tree, &sought.trees[owner].entries)
                     && about.kind == Some(PageKind::LeafIndex)
                     && let Some(order) = order_of(entries)
-                    && is_apart(page, number, geometry, (range, order), &mut types)
                 {
-                    of_run.push(Seen { is_apart: true, ..Seen::new(number) });
+                    seen.is_apart =
+                        !seen.is_misfit && is_apart(page, number, geometry, (range, order), &mut types);
+                }
+                // A page that is none of its index may be one of a table that names it, too.
+                let is_other = seen.is_misfit || seen.is_apart;
+                let is_of_table = |(tree, _): (usize, u8)| sought.trees[tree].table.is_some();
+                if is_other && !owners.rivals(number).any(is_of_table) {
+                    of_run.push(seen);
                     continue;
                 }
                 let has_rows = about.kind.is_some_and(|kind| kind.is_leaf() || kind.is_index());
-                let is_unknown = sought.trees[owner].table.is_none();
+                let is_unknown = sought.trees[owner].table.is_none() && !is_other;
                 if !has_rows || is_unknown && !about.overflows {
                     continue;
                 }
@@ -512,7 +484,6 @@ impl Finding {
                     continue;
                 }
                 let all = std::iter::once((owner, owners.score(number))).chain(owners.rivals(number));
-                let mut seen = Seen::new(number);
                 let mut best = None;
                 for (tree, score) in all {
                     if best.is_some_and(|best| score < best) {
@@ -568,7 +539,7 @@ impl Finding {
                     seen = Seen {
                         tree: Some(tree),
                         equals: Vec::new(),
-                        is_contested: !is_among,
+                        is_contested: !is_among || is_other,
                         rows,
                         is_clean,
                         fewest,
@@ -746,6 +717,7 @@ impl Finding {
         }));
         let mut places = Places::new(classes, owners, &self.leaves, sought.trees);
         self.lost.iter().for_each(|lost| places.is_damaged[lost.tree] = true);
+        places.find_named(file, (facts, owners), is_candidate)?;
         let mut rows = PageRows::default();
         let may_lack = |tree: usize| places.is_damaged[tree] || places.is_gone[tree];
         let lacking: Vec<&Table> = (sought.trees.iter().enumerate())
@@ -967,8 +939,13 @@ struct Known {
 }
 
 /// Returns the contents of the pages of indexes, which may look like rows of WITHOUT ROWID tables.
-fn index_contents(sought: &Sought<'_>, owners: &Owners) -> impl Iterator<Item = u64> {
-    let is_of_index = |page: &u32| owners.of(*page).is_some_and(|tree| sought.trees[tree].entries.is_some());
+fn index_contents(sought: &Sought<'_>, owners: &Owners, seen: &[Seen]) -> impl Iterator<Item = u64> {
+    let others: BTreeSet<u32> =
+        seen.iter().filter(|seen| seen.is_misfit || seen.is_apart).map(|seen| seen.page).collect();
+    let is_of_index = move |page: &u32| {
+        let is_other = others.contains(page);
+        !is_other && owners.of(*page).is_some_and(|tree| sought.trees[tree].entries.is_some())
+    };
     let pages = (1..=sought.facts.len() as u32).filter(is_of_index);
     pages
         .map(|page| &sought.facts[page as usize - 1])

@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 use sqluice_format::check::spec::Table;
 use sqluice_format::key::KeyOrder;
+use sqluice_format::page::Geometry;
 use sqluice_format::record;
 use sqluice_format::salvage::{Salvage, Types, read_types};
 use sqluice_format::value::{SerialType, Value};
 use sqluice_format::varint;
+use sqluice_format::view::PageView;
 
 /// The number of bytes of a key that are kept.
 const KEY_BYTES_MAX: usize = 64;
@@ -111,4 +113,35 @@ pub fn fits_keys(keys: &[(usize, PageKey)], range: &KeyRange, is_whole: bool) ->
         _ if !is_whole && within * 2 > keys.len() => Some(true),
         _ => None,
     }
+}
+
+/// Returns `true` if the first and the last entry of an index page do not have the fields of the index.
+pub fn is_misfit(page: &[u8], number: u32, geometry: Geometry, entries: &Table, types: &mut Types) -> bool {
+    let Some(view) = PageView::new(page, number, geometry) else { return false };
+    let Some(last) = view.cells().checked_sub(1) else { return false };
+    [0, last].into_iter().all(|index| {
+        view.entry(index).is_some_and(|cell| {
+            let is_read = read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types);
+            is_read == Some(true) && types.len() != entries.fields.len()
+        })
+    })
+}
+
+/// Returns `true` if neither the first nor the last key of a leaf of an index is among those that its parent says.
+pub fn is_apart(
+    page: &[u8],
+    number: u32,
+    geometry: Geometry,
+    about: (&KeyRange, &KeyOrder),
+    types: &mut Types,
+) -> bool {
+    let Some(view) = PageView::new(page, number, geometry) else { return false };
+    let Some(last) = view.cells().checked_sub(1) else { return false };
+    let (range, order) = about;
+    [0, last].into_iter().all(|index| {
+        view.entry(index).is_some_and(|cell| {
+            let key = key_of(order, view.bytes(cell.local.clone()), cell.payload_bytes, types);
+            key.is_some_and(|key| !range.has(&key))
+        })
+    })
 }

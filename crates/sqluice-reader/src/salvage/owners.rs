@@ -80,7 +80,7 @@ pub struct Owners {
     key_ranges: HashMap<u32, KeyRange>,
     /// The other trees that claim a page, each with the score of its claim.
     rivals: HashMap<u32, Vec<(u32, u8)>>,
-    /// The trees that have interior pages with a fault, which may lack children.
+    /// The trees that have interior pages with a fault, which may lack children, or that name a page twice, and may lack another.
     pub faulty: BTreeSet<usize>,
     /// The lost pages of all trees.
     pub lost: Vec<LostPage>,
@@ -309,6 +309,7 @@ impl Owners {
             if !self.claim(claim.page, tree, score) {
                 if self.of(claim.page) == Some(tree) {
                     self.lost.push(lose("another page names the same page"));
+                    self.faulty.insert(tree);
                 }
                 continue;
             }

@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqluice_core::error::Result;
+use sqluice_format::salvage::{Salvage, Types};
 
 use super::attests::Verdict;
+use super::file::DamagedFile;
 use super::keys::{KeyRange, PageKey};
 use super::orphans::OrphanGroup;
 use super::owners::{Gap, Owners, fills};
 use super::shape::{Classes, Kinds};
 use super::sought::{Leaf, Origin, SoughtTree};
+use super::survey::PageFacts;
 
 /// The shapes of the rows of a group.
 #[derive(Default)]
@@ -44,6 +47,8 @@ pub(super) struct Places<'k> {
     pub(super) is_damaged: Vec<bool>,
     /// `true` for a tree that may have lost leaves of which no page says where they were.
     is_open: Vec<bool>,
+    /// The pages of no tree that each tree names nevertheless, and those below them.
+    named: Vec<BTreeSet<u32>>,
     /// The rowids of the leaves that the tree names: the last by the first.
     owned: Vec<BTreeMap<i64, i64>>,
     /// The pages of these leaves, by the first rowid.
@@ -78,6 +83,7 @@ impl Places<'_> {
             is_gone: trees.iter().map(|tree| tree.root.is_none()).collect(),
             is_damaged: vec![false; count],
             is_open: (0..count).map(|tree| owners.faulty.contains(&tree)).collect(),
+            named: vec![BTreeSet::new(); count],
             owned: vec![BTreeMap::new(); count],
             owned_pages: vec![BTreeMap::new(); count],
             gaps: vec![Vec::new(); count],
@@ -111,6 +117,33 @@ impl Places<'_> {
                 leaves.iter().filter_map(|leaf| Some((leaf.rowids?.0, leaf.page))).collect();
         }
         places
+    }
+
+    /// Finds the pages that trees name in places that contradict their keys, and the pages below them. `is_stray` tells which pages are of no
+    /// tree. The key that contradicts may be damaged, or the parent may be one of another state of the file.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub(super) fn find_named(
+        &mut self,
+        file: &DamagedFile,
+        (facts, owners): (&[PageFacts], &Owners),
+        is_stray: impl Fn(u32) -> bool,
+    ) -> Result<()> {
+        let (mut bytes, mut salvage, mut types) =
+            (vec![0; file.geometry().page_bytes()], Salvage::default(), Types::new());
+        let mut left: Vec<(usize, u32)> = owners.lost.iter().map(|lost| (lost.tree, lost.page)).collect();
+        while let Some((tree, page)) = left.pop() {
+            let about = (page as usize).checked_sub(1).and_then(|at| facts.get(at));
+            let Some(kind) = about.and_then(|about| about.kind).filter(|_| is_stray(page)) else { continue };
+            if !self.named[tree].insert(page) || kind.is_leaf() {
+                continue;
+            }
+            file.read(page, &mut bytes)?;
+            salvage.read(&bytes, page, file.geometry(), &mut types);
+            left.extend(salvage.children.iter().map(|(child, _)| (tree, *child)));
+        }
+        Ok(())
     }
 
     /// Returns the leaves of a tree whose rowids lie around others; a few more than [`AROUND_MAX`] at most.
@@ -184,8 +217,12 @@ impl Places<'_> {
                 () if has_gap => (1, Origin::Shape),
                 () if has_wide_gap && !is_copy => (1, Origin::Shape),
                 () if is_copy => continue,
-                // The gaps of the tree are all leaves that it has lost.
-                () if !self.is_open[tree] && is_whole && (!is_index || shapes.ends[tree].is_some()) => {
+                // The gaps of the tree are all leaves that it has lost, except those that it names in other places.
+                () if !self.is_open[tree]
+                    && is_whole
+                    && (!is_index || shapes.ends[tree].is_some())
+                    && !orphan.leaves.iter().all(|leaf| self.named[tree].contains(leaf)) =>
+                {
                     continue;
                 }
                 () if self.is_damaged[tree]
