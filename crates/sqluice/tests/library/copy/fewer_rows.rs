@@ -250,7 +250,7 @@ fn check(seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(config(tries(12, 200, 2000)))]
+    #![proptest_config(config(tries(12, 120, 2000)))]
 
     #[test]
     fn a_copy_with_conditions_equals_the_database_after_delete(seed in any::<u64>()) {

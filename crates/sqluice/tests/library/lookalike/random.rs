@@ -9,7 +9,7 @@ use sqluice_testkit::effort::tries;
 #[test]
 fn databases_made_from_profiles_of_random_databases_have_their_statistics() {
     let mut all = Vec::new();
-    for seed in 0..tries(12, 300, 3000) {
+    for seed in 0..tries(12, 160, 3000) {
         let home = Home::new();
         let connection = rusqlite::Connection::open(home.path("original.db")).unwrap();
         make(&connection, &mut Random(seed), |_, _| None);
