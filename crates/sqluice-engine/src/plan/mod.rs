@@ -84,7 +84,7 @@ pub struct Plan {
     /// The files of folders and archives that a load leaves out, because they are not named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutFile>,
-    /// The folder for temporary files, if the user named one; otherwise [`Plan::temp_dir`] chooses it.
+    /// The folder for temporary files, if the user named one; otherwise `Plan::temp_dir` chooses it.
     #[serde(serialize_with = "path_as_text")]
     pub temp_dir: Option<PathBuf>,
     /// The treatment of rows with the same key.
