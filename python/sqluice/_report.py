@@ -63,8 +63,7 @@ class MissedType:
     """The reason why a column is TEXT although nearly all of its values are numbers."""
 
     type: str
-    """The type that the column would have without the values that are no numbers: `INTEGER` or `REAL`. `types={column: type}` declares
-    it."""
+    """The type of the column without the values that are no numbers: `INTEGER` or `REAL`. `types={column: type}` declares it."""
     value: str
     """The first value that is no number, as text."""
     file: str | None
@@ -301,7 +300,7 @@ class Report:
     checksum: str | None = None
     """The checksum of all pages, in hexadecimal; None if the file existed before."""
     full_text: tuple[str, ...] = ()
-    """Full-text tables whose indexes got the terms of all rows at once, instead of row by row through triggers or inserts."""
+    """Full-text tables whose indexes got the terms of all new rows at once, and not row by row, and those that `fts` names."""
     notes: tuple[str, ...] = ()
     """Notes that may surprise the caller, such as columns that got another name."""
     inputs: tuple[Input, ...] = ()

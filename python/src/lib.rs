@@ -1,5 +1,5 @@
-//! The compiled module of the Python package: its functions convert their arguments and call the engine. Those of verbs, such as `load`
-//! and `check`, return the report as JSON. The public functions and classes are written in Python, in `python/sqluice`.
+//! The compiled module of the Python package: its functions convert their arguments and call the engine. The functions of verbs, such as
+//! `load` and `check`, return the report as JSON. The public functions and classes are written in Python, in `python/sqluice`.
 //!
 //! ```text
 //!  calling thread    rows of Python or Arrow ──> columns ──> channel      holds the GIL while it takes rows, and only then;

@@ -116,7 +116,7 @@ impl Insert {
         if matches!(way, Way::Carray(_)) && !carray::is_available() {
             return Case::skipped(command, Skip::NotInstalled);
         }
-        // The disk space is that of the table, for ATTACH also that of its source, for an index twice as much again.
+        // The disk space is that of the table, plus the same for the source of ATTACH, plus twice the same for an index.
         let copies = 1 + u64::from(*way == Way::Attach) + 2 * u64::from(index.is_some());
         let array_rows = if let Way::Carray(rows) = *way { rows.min(table.rows) } else { BLOCK_ROWS };
         let memory = array_rows * 8

@@ -220,7 +220,7 @@ impl Generate {
         }
         if self.write.if_exists != IfExists::Fail {
             return Err(Error::usage("a part of the rows can't be added to an existing database")
-                .hint("name a new database"));
+                .hint("name a new database, without a setting for tables that exist"));
         }
         let write = self.write.clone().foreign_keys(false);
         Ok(self.clone().write(write))

@@ -147,7 +147,7 @@ fn print_details(report: &Report, printer: &Printer) {
     }
     print_phases(&report.phases, printer);
     for name in &report.full_text {
-        printer.detail(&format!("  {name}: full-text index of all rows"));
+        printer.detail(&format!("  {name}: full-text index has the new rows"));
     }
     for table in &report.tables {
         if table.write_path == WritePath::Insert {

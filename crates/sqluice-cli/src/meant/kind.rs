@@ -85,7 +85,7 @@ pub(crate) fn begins_as_database(file: &Path) -> bool {
 /// without a name.
 pub(crate) fn database_of(data: &OsStr) -> PathBuf {
     let name = stem(&without_secrets(Path::new(data))).unwrap_or_default();
-    // A pattern gives the database its text before the first wildcard as its name: `log-*.csv` becomes `log.db`.
+    // The text of a pattern before the first wildcard becomes the name of the database: `log-*.csv` becomes `log.db`.
     let stem = name.split(['*', '?', '[']).next().unwrap_or_default().trim_end_matches(['-', '_', '.', ' ']);
     PathBuf::from(format!("{}.db", if stem.is_empty() { "data" } else { stem }))
 }

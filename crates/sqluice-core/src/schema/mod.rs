@@ -387,8 +387,8 @@ impl Schema {
     }
 }
 
-/// Returns the positions of tables in an order in which each table follows the tables that its FOREIGN KEYs refer to. Of a circle of
-/// references, the table with the smallest position comes last, or the one to which a table before it refers.
+/// Returns the positions of tables in an order in which each table follows the tables that its FOREIGN KEYs refer to. In a circle of
+/// references, the table that is reached first comes last: by its position, or by a reference of a table outside of the circle.
 pub fn parents_first(tables: &[&Table]) -> Vec<usize> {
     let mut places: HashMap<String, usize> = HashMap::new();
     for (index, table) in tables.iter().enumerate() {

@@ -62,7 +62,7 @@ const BUSY_TIMEOUT: Declaration = of(
 )
 .default("5")
 .hidden();
-const ASSUME_UNUSED: Declaration = switch("Replace a database by a rename, even if it can't be seen whether another program has it open [default: the new pages are then written into the old file, in one transaction, where that can be done]")
+const ASSUME_UNUSED: Declaration = switch("Replace a database by a rename, even if it can't be seen whether another program has it open [default: in this case, write the new pages into the old file, in one transaction, if possible]")
     .below(WRITING)
     .hidden();
 const YES: Declaration =

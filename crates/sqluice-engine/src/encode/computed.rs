@@ -295,8 +295,8 @@ impl Computed {
     /// Completes the columns of a batch. `refused` has the rows that are refused already, in order.
     ///
     /// # Errors
-    /// If rows are refused: those of `refused`, and rows before them that an expression or the rules of a generated column refuse, among
-    /// them the first such row. Also if SQLite fails for another reason than a row.
+    /// If rows are refused: the rows of `refused`, and the first row before them that an expression or the rules of a generated column
+    /// refuse, perhaps with further rows before them. Also if SQLite fails for another reason than a row.
     pub(super) fn complete<'a>(
         &'a mut self,
         rules: &[ColumnRules],

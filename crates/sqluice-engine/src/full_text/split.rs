@@ -6,10 +6,10 @@
 //!                      here     SQLite  here                    here  └── SQLite: rd né
 //! ```
 //!
-//! These tokenizers look at a text byte by byte as long as it is ASCII: a byte is a separator, or a character of a token, folded to another byte.
-//! The tokenizer itself tells which, once for each byte, so all its options count. Parts with other characters go to SQLite. A part of words ends
-//! at an ASCII separator, where SQLite begins anew. A part of trigrams has the two characters before it and after it, with which its characters are
-//! together in a trigram.
+//! These tokenizers look at a text byte by byte as long as it is ASCII: a byte is a separator, or a character of a token, folded to another
+//! byte. The tokenizer itself tells for each byte, once, if it is a separator or a character, so all options of the tokenizer count. Parts
+//! with other characters go to SQLite. A part of words ends at an ASCII separator, where SQLite begins anew. A part of trigrams has the two
+//! characters before it and after it, with which its characters are together in a trigram.
 //!
 //! Invariant: the tokens are those that the tokenizer gives for the whole text, for every text.
 
@@ -43,7 +43,8 @@ pub(super) struct Splitter {
 }
 
 impl Splitter {
-    /// Returns the splitter for the tokenizer with these arguments, or `None` if SQLite splits all its texts. `tokens` returns the tokens of a text.
+    /// Returns the splitter for the tokenizer with these arguments, or `None` if SQLite splits all its texts. `tokens` returns the tokens
+    /// of a text.
     pub(super) fn of(
         arguments: &[String],
         mut tokens: impl FnMut(&[u8]) -> Option<Vec<Vec<u8>>>,
@@ -71,8 +72,8 @@ impl Splitter {
         Some(Splitter { kind, folded, buffer: Vec::new() })
     }
 
-    /// Calls `each` with each token of a text. `by_sqlite` splits a part of the text, and calls `each` with its tokens. Returns `None`, and calls
-    /// nothing, if SQLite must split the whole text.
+    /// Calls `each` with each token of a text. `by_sqlite` splits a part of the text, and calls `each` with its tokens. Returns `None`, and
+    /// calls nothing, if SQLite must split the whole text.
     ///
     /// # Errors
     /// The error of `by_sqlite`.
@@ -178,8 +179,8 @@ fn fold(folded: &[u8; 256], text: &[u8], buffer: &mut [u8]) -> (usize, u8) {
     (len, SEPARATOR)
 }
 
-/// Returns the end of the part of a text that only SQLite splits into words: it ends with the last word that has such bytes, so that SQLite is
-/// called once for many words of another script.
+/// Returns the end of the part of a text that only SQLite splits into words: it ends with the last word that has such bytes, so that SQLite
+/// is called once for many words of another script.
 fn end_of_others(folded: &[u8; 256], text: &[u8], from: usize) -> usize {
     let (mut at, mut end) = (from, from);
     loop {

@@ -44,7 +44,8 @@ const FEW: usize = ROWS_MAX / 2;
 const DAYS_MAX: i64 = 36_525;
 
 /// Functions that depend on rows or other columns, which are unknown to a mask.
-const OF_ROWS: &[&str] = &["row", "uuid7", "permutation", "distinct", "ascending", "ref", "sql"];
+const OF_ROWS: &[&str] =
+    &["row", "uuid7", "permutation", "distinct", "ascending", "ref", "ordinal", "within", "sql"];
 
 /// A mask file.
 #[derive(Clone, Debug)]

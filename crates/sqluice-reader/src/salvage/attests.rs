@@ -5,8 +5,8 @@
 //!                                      no such entry in that on t2 (born)           the leaf is none of t2
 //! ```
 //!
-//! A few rows of a leaf are looked up, from the root of the index down. An entry that would be on a damaged page proves nothing. An index may
-//! be damaged as well: only one that knows rows of leaves that certainly are of its table is believed.
+//! A few rows of a leaf are looked up, from the root of the index down. An entry that would be on a damaged page proves nothing. An index
+//! may be damaged as well: only one that knows rows of leaves that certainly are of its table is believed.
 
 use sqluice_core::error::Result;
 use sqluice_format::check::spec::{Index, Source, Table};
@@ -123,8 +123,8 @@ impl<'a> Indexes<'a> {
         })
     }
 
-    /// Returns the table whose indexes have the rows of a leaf, if the indexes of exactly one of these tables do. Tables with the same unique
-    /// values may both seem to have the rows: the one with more indexes that do has them.
+    /// Returns the table whose indexes have the rows of a leaf, if the indexes of exactly one of these tables do. Tables with the same
+    /// unique values may both seem to have the rows: the one with more indexes that do has them.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -156,9 +156,16 @@ impl<'a> Indexes<'a> {
         Ok(false)
     }
 
-    /// Returns `true` if an index knows rows of its table. If the tree of the table has no sure leaf, the tree may be wrong, and the rows may
-    /// be on leaves that their own trees, if any, do not know.
+    /// Returns `true` if an index knows rows of its table. If the tree of the table has no sure leaf, the tree may be wrong, and the rows
+    /// may be on leaves that their own trees, if any, do not know.
     fn is_believed(&self, owners: &Owners, of: (usize, usize), named: &Named) -> Result<bool> {
+        let root = self.sought.trees[of.1].root.map(|root| &self.sought.facts[root as usize - 1]);
+        // An index without entries knows no rows, and is not looked for on all pages.
+        if root
+            .is_some_and(|root| root.kind == Some(PageKind::LeafIndex) && root.is_whole && root.entries == 0)
+        {
+            return Ok(false);
+        }
         let own = if named.sure.is_empty() { &named.others } else { &named.sure };
         for leaf in some_of(own) {
             if self.ask(owners, of, leaf)?.has > 0 {

@@ -87,9 +87,10 @@ struct Seen {
     classes: Classes,
     /// The number of a WITHOUT ROWID table's rows that have all fields.
     full: u64,
-    /// `true` if the page is one of an index, and has other entries.
+    /// `true` if the page is one of an index, and neither its first nor its last entry has the fields of the index.
     is_misfit: bool,
-    /// `true` if no key is among those that the parent says.
+    /// `true` if neither the first nor the last key of a page of an index, or no key of a page of a table, is among those that the parent
+    /// says, or if the page is none of the index that names it.
     is_apart: bool,
 }
 
@@ -304,8 +305,10 @@ impl Finding {
                 None => false,
             };
             is_doubtful |= verdict == Verdict::Denied;
-            // Two states of a row may have the same entry: which leaf of the tree has the row is told by the range.
-            is_doubtful &= !matches!(verdict, Verdict::Attested(_)) || !owners.is_within(seen.page);
+            // Two states of a row may have the same entry: which leaf of the tree has the row is told by the range. Indexes of several
+            // tables may have the rows, and then none of these tables is told.
+            let is_told = seen.equals.is_empty() && owners.is_within(seen.page);
+            is_doubtful &= !(is_told && matches!(verdict, Verdict::Attested(_)));
             // A page of an index may look like rows of a table. Without keys of the table, its values tell.
             let is_odd = seen.is_contested
                 && seen.is_like_both
@@ -343,7 +346,8 @@ impl Finding {
                 is_local: !facts[seen.page as usize - 1].overflows,
                 rows: seen.rows,
             };
-            // None of several equal claims is known to be right: a page that has the bytes of another table's root names the leaves of that table.
+            // None of several equal claims is known to be right: a page that has the bytes of another table's root names the leaves of that
+            // table.
             finding.lost_rows[tree] += seen.lost;
             finding.leaves[tree].push(leaf);
             for equal in seen.equals {
@@ -965,8 +969,8 @@ fn named_leaves(sought: &Sought<'_>, owners: &Owners, seen: &[Seen]) -> Vec<Name
     named
 }
 
-/// Returns the least number of fields of a table's rows: columns that were added later take NULL, or have a default. Entries of indexes look
-/// like short rows of WITHOUT ROWID tables, of which only whole rows count.
+/// Returns the least number of fields of a table's rows: columns that were added later take NULL, or have a default. Entries of indexes
+/// look like short rows of WITHOUT ROWID tables, of which only whole rows count.
 fn least_fields(table: &Table) -> usize {
     if table.key.is_some() {
         return table.fields.len();

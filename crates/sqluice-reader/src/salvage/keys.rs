@@ -1,4 +1,4 @@
-//! The keys of pages of WITHOUT ROWID tables: which page can have which place in a tree.
+//! The keys of pages of WITHOUT ROWID tables and of indexes: which page can have which place in a tree.
 //!
 //! ```text
 //!  interior page   … | key 1 |          | key 2 | …
@@ -81,7 +81,7 @@ pub fn full_key_of(
     key_of_record(order, &values)
 }
 
-/// Returns the normalized key of a record with these values. Returns `None` if a value is no number, as damaged floats may be.
+/// Returns the normalized key of a record with these values. Returns `None` if a value is NaN, as damaged floats may be.
 pub fn key_of_record(order: &KeyOrder, values: &[Value<'_>]) -> Option<Vec<u8>> {
     if values.iter().any(|value| matches!(value, Value::Real(real) if real.is_nan())) {
         return None;

@@ -10,9 +10,10 @@
 //! ```
 //!
 //! Modules, from the bottom up: `log`: pages of a write-ahead log or a journal; `file`: the file as pages; `survey`: facts of all pages;
-//! `freelist`; `keys`: keys of WITHOUT ROWID tables; `owners`: pages of trees; `chains`: overflow pages; `shape`: rows that a table can have;
-//! `orphans`: leaves of no tree; `rows`: the rows of pages; `sought`: the trees to find, and their leaves; `attests`: indexes as witnesses of leaves; `places`: the tables that leaves of
-//! no tree may be of; `witnesses`: entries of indexes whose rows are lost; `finding`: everything together; `schema`: the rows of `sqlite_schema`.
+//! `freelist`; `keys`: keys of WITHOUT ROWID tables; `owners`: pages of trees; `chains`: overflow pages; `shape`: rows that a table can
+//! have; `orphans`: leaves of no tree; `rows`: the rows of pages; `sought`: the trees to find, and their leaves; `attests`: indexes as
+//! witnesses of leaves; `places`: the tables that leaves of no tree may be of; `witnesses`: entries of indexes whose rows are lost;
+//! `finding`: everything together; `schema`: the rows of `sqlite_schema`.
 
 mod attests;
 pub mod chains;

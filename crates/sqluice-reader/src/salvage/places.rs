@@ -43,7 +43,7 @@ pub(super) struct Places<'k> {
     is_index_tree: Vec<bool>,
     /// `true` for a tree of which nothing is left.
     pub(super) is_gone: Vec<bool>,
-    /// `true` for a tree that has lost a page, or has leaves that only their shape joins to it.
+    /// `true` for a tree that has lost a page, or has leaves that may be of another table.
     pub(super) is_damaged: Vec<bool>,
     /// `true` for a tree that may have lost leaves of which no page says where they were.
     is_open: Vec<bool>,
@@ -119,8 +119,8 @@ impl Places<'_> {
         places
     }
 
-    /// Finds the pages that trees name in places that contradict their keys, and the pages below them. `is_stray` tells which pages are of no
-    /// tree. The key that contradicts may be damaged, or the parent may be one of another state of the file.
+    /// Finds the pages that trees have lost, which are still there and of no other tree, and the pages below them. `is_stray` tells which
+    /// pages are of no tree. The key that contradicts a page may be damaged, or the parent may be one of another state of the file.
     ///
     /// # Errors
     /// When the file can't be read.

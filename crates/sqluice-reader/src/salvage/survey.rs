@@ -32,8 +32,8 @@ pub struct PageFacts {
     pub entries: u16,
     /// The number of cells that are not sound.
     pub lost: u16,
-    /// On a leaf of a table, the first and the last rowid of the entries whose rowids ascend; on an interior page of a table, of the keys of
-    /// its children. `None` if the page has none, and for all other pages.
+    /// On a leaf of a table, the first and the last rowid of the entries whose rowids ascend; on an interior page of a table, of the keys
+    /// of its children. `None` if the page has none, and for all other pages.
     pub rowids: Option<(i64, i64)>,
     /// The position of the shape of a whole leaf in [`Survey::shapes`], counted from 1; 0 if the shape is not known.
     pub shape: u32,

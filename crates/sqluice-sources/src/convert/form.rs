@@ -61,7 +61,8 @@ impl<'t> Pieces<'t> {
 }
 
 impl MomentForm {
-    /// Returns the form of a timestamp, or `None` if it has the form of new columns and no fraction. Returns `None` for any other text, too.
+    /// Returns the form of a timestamp, or `None` if it has the form of new columns and no fraction. Returns `None` for any other text,
+    /// too.
     pub fn of(text: &str) -> Option<MomentForm> {
         let Pieces { separator, fraction, zone, .. } = Pieces::of(text.as_bytes())?;
         let form = MomentForm { separator, digits: fraction.len(), is_zulu: zone == b"Z" };

@@ -5,13 +5,14 @@
 //!                                                                        └──> Content: all rows, as often as they are needed
 //! ```
 //!
-//! To add a format, add a module here with a [`Format`] and a [`Content`], and a [`FileFormat`] to the list below. Front ends, help texts and
-//! messages read the list. CONTRIBUTING.md has the steps. Formats without a reader, such as PDF, are listed in [`foreign`](super::input::foreign).
+//! To add a format, add a module here with a [`Format`] and a [`Content`], and a [`FileFormat`] to the list below. Front ends, help texts
+//! and messages read the list. CONTRIBUTING.md has the steps. Formats without a reader, such as PDF, are listed in
+//! [`foreign`](super::input::foreign).
 //!
 //! Modules, from the bottom up:
 //!
-//! * `address`: addresses of cells; `options`: settings of formats; `opened`: what a format gets and returns when it opens a file; `sample`:
-//!   the first bytes of a file
+//! * `address`: addresses of cells; `options`: settings of formats; `opened`: what a format gets and returns when it opens a file;
+//!   `sample`: the first bytes of a file
 //! * `columnar`: the code that Parquet, Arrow and Avro share
 //! * `csv`, `json`, `arrow`, `avro`, `parquet`, `sheet`, `sqlite`, `sql`: one module for each format
 //! * `recognise`: the recognition of a file's format
@@ -272,8 +273,8 @@ pub static SQL: FileFormat = FileFormat {
 
 /// The reader of a format: it recognises files of the format, and opens them.
 pub trait Format: Sync {
-    /// Returns the exact layout of a file whose extension or whose user names this format: `this`, or a variant such as a JSON array. Returns
-    /// `None` if more bytes are needed to decide.
+    /// Returns the exact layout of a file whose extension or whose user names this format: `this`, or a variant such as a JSON array.
+    /// Returns `None` if more bytes are needed to decide.
     fn layout(&self, this: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
         let _ = start;
         Some(this)

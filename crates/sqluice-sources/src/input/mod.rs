@@ -14,12 +14,12 @@
 //! The first bytes of a file decide how it is read, not its name: gzip, zstd, bzip2, xz, a byte order mark. The slow work (decompression,
 //! transcoding, waiting for a pipe) is done on a thread that reads ahead. A plain file is read on the thread that needs the bytes.
 //!
-//! Invariant: the reader returns all of the text, or the text up to a fault and then an error with the place of the fault. It never ends early
-//! without an error, and never replaces bytes that can't be decoded.
+//! Invariant: the reader returns all of the text, or the text up to a fault and then an error with the place of the fault. It never ends
+//! early without an error, and never replaces bytes that can't be decoded.
 //!
-//! Errors of the reader: a fault in the content is an `io::Error` that contains an [`Error`](sqluice_core::error::Error) with place and hint;
-//! errors of the system are passed on. [`Error::from_read`](sqluice_core::error::Error::from_read) returns the contained error, or `cannot
-//! read PATH` with the error of the system as its cause.
+//! Errors of the reader: a fault in the content is an `io::Error` that contains an [`Error`](sqluice_core::error::Error) with place and
+//! hint; errors of the system are passed on. [`Error::from_read`](sqluice_core::error::Error::from_read) returns the contained error, or
+//! `cannot read PATH` with the error of the system as its cause.
 
 mod ahead;
 #[cfg(feature = "archives")]
@@ -97,11 +97,11 @@ impl InputOptions {
 pub struct Input {
     /// The name for messages: the path or URL that the user gives, or `standard input`.
     pub name: PathBuf,
-    /// The text in UTF-8, which is only validated if [`Input::encoding`] is `Some`. A byte order mark of UTF-8 is not removed, but the mark of any
-    /// other encoding is.
+    /// The text in UTF-8, which is only validated if [`Input::encoding`] is `Some`. A byte order mark of UTF-8 is not removed, but the mark
+    /// of any other encoding is.
     pub reader: Box<dyn Read + Send>,
-    /// The number of raw bytes, compressed or not, if known: for regular files, also as standard input, for members of archives, and for URLs
-    /// whose server states it.
+    /// The number of raw bytes, compressed or not, if known: for regular files, also as standard input, for members of archives, and for
+    /// URLs whose server states it.
     pub bytes: Option<u64>,
     /// The number of raw bytes that were read so far, for progress. It may be a few blocks ahead of the reader.
     pub bytes_read: Arc<AtomicU64>,

@@ -15,7 +15,8 @@
 //! ```
 //!
 //! The tables are read one after another, parents before children. Each table is scanned once, and described before the next one is
-//! scanned, so only one table's sketches and samples (one for each thread) are in memory. The result depends only on the database, not on threads.
+//! scanned, so only one table's sketches and samples (one for each thread) are in memory. The result depends only on the database, not on
+//! threads.
 //!
 //! Invariant: a value of the database is in the text only if its column has few different values and does not look personal, and the value
 //! occurs in at least `keep_common` rows; or if the value is in the schema. Common keys of JSON objects are shown,

@@ -103,7 +103,8 @@ fn follow(described: &Described<'_>, made: &mut [Option<Made>], columns: &[usize
 }
 
 /// Returns an expression for column `then` from the times of column `first`. Returns `None` if a sampled time of `then` is earlier than
-/// that of `first`, if `first` has NULLs or values that are no times, if there are too few times, or if the expression would not preserve the distribution of the times.
+/// that of `first`, if `first` has NULLs or values that are no times, if there are too few times, or if the expression would not preserve
+/// the distribution of the times.
 fn follows(described: &Described<'_>, first: usize, then: usize) -> Option<String> {
     let (of_first, of_then) = (described.facts_of(first)?, described.facts_of(then)?);
     if of_first.values() < described.facts.rows {

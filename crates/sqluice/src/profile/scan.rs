@@ -4,7 +4,8 @@
 //!  parts of the table ──> threads: sketches of the columns, a sample of the rows ──> merged ──> TableFacts
 //! ```
 //!
-//! The numbers of NULLs, of each kind of value and of equal values, and the smallest and the largest integer, come from all rows. Everything else is derived from the sample.
+//! The numbers of NULLs, of each kind of value and of equal values, and the smallest and the largest integer, come from all rows.
+//! Everything else is derived from the sample.
 
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::Result;

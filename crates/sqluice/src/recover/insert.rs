@@ -128,7 +128,7 @@ impl<'a> Insertion<'a> {
         }
     }
 
-    /// Inserts the rows of leaves, but only the rows that the engine does not take of a leaf with `true`.
+    /// Inserts the rows of leaves. A leaf with `true` gives only the rows that the engine does not take.
     pub(super) fn rows(&mut self, leaves: impl IntoIterator<Item = (Leaf, bool)>) -> Result<()> {
         self.rows_that(leaves, |_| true)
     }

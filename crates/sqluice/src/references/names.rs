@@ -201,8 +201,8 @@ fn cores(name: &str) -> Vec<&str> {
     cores
 }
 
-/// Returns a word, then its singular in `IRREGULAR`, if any, then the word without each ending of a plural that it has. Two words are forms of the same word if their lists have
-/// a common element.
+/// Returns a word, then its singular in `IRREGULAR`, if any, then the word without each ending of a plural that it has. Two words are forms
+/// of the same word if their lists have a common element.
 fn singulars(word: &str) -> Vec<String> {
     let mut forms = vec![word.to_owned()];
     if let Some((_, singular)) = IRREGULAR.iter().find(|(plural, _)| *plural == word) {

@@ -70,7 +70,7 @@ CREATE VIRTUAL TABLE own USING fts5(a, b)";
             let ran = run(folder, [&args[..], &["--json"]].concat()).ok();
             assert_eq!(ran.json()["full_text"], expected, "{args:?}");
             let ran = run(folder, [&args[..], &["--verbose"]].concat()).ok();
-            let line = format!("  {listed}: full-text index of all rows\n");
+            let line = format!("  {listed}: full-text index has the new rows\n");
             assert!(ran.stderr.contains(&line), "{args:?}: {ran:?}");
         }
     }

@@ -278,7 +278,7 @@ impl Old {
 
     /// Removes the WAL index (`-shm`). A program that closes the database while this run waits for the lock can't remove the index. The
     /// connection of this run has its own index in memory. Only this run has a lock on the database now. In WAL mode, each program that has
-    /// read the database holds a lock until it closes it, so no other program uses the index; in a rollback mode, nothing uses it.
+    /// read the database holds a lock until the program closes it, so no other program uses the index; in a rollback mode, nothing uses it.
     fn remove_log_index(&self) {
         let mut index = self.path.clone().into_os_string();
         index.push("-shm");

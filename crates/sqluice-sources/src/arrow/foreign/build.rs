@@ -1,8 +1,8 @@
 //! Imports arrays of the C data interface as arrays of the Arrow crate, through constructors that check everything.
 //!
 //! Only the part of an array that its rows use is read, so a slice of a long array takes no longer than a short array. (Dictionaries and
-//! the ends of runs are read whole.) Values that belong to no row, such as the children of a NULL, may be garbage. Where the constructors
-//! would refuse the garbage (in views, keys and ranges), it is replaced.
+//! the ends of runs are read whole.) Values that belong to no row, such as the children of a NULL, may be garbage. Garbage that the
+//! constructors would refuse (in views, keys and ranges) is replaced.
 
 use std::cell::OnceCell;
 use std::ops::Range;

@@ -1,7 +1,8 @@
 //! Writes the tables of a dump as SQL of SQLite.
 //!
-//! Each table is tried out in an SQLite database in memory, which contains one table at a time. Its generated columns are tried one by one,
-//! and so are its CHECKs and defaults if SQLite refuses all of them together. Those that SQLite refuses are left out with a note.
+//! Each table is tried out in an SQLite database in memory, which contains one table at a time. Its generated columns are tried one by one.
+//! Its CHECKs are first tried all at once, and one by one if that fails, and so are its defaults. A part that SQLite refuses is left out
+//! with a note.
 
 use std::collections::HashMap;
 
@@ -118,8 +119,8 @@ impl Translator {
         Ok(translated)
     }
 
-    /// Returns the name of each table in SQLite. Tables of the schema `public` come first; a table of another schema keeps its name if it is
-    /// still free.
+    /// Returns the name of each table in SQLite. Tables of the schema `public` come first; a table of another schema keeps its name if it
+    /// is still free.
     fn table_names(&mut self, tables: &[Table], roots: &[usize], given: &mut Names) -> Vec<String> {
         let mut names = vec![String::new(); tables.len()];
         for of_public in [true, false] {

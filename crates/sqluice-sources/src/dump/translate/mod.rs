@@ -173,8 +173,8 @@ impl Translator {
         self.with_nan.insert((table.to_owned(), column.to_owned()));
     }
 
-    /// Returns the schema for names without a schema: the schema that `SET search_path` of an old PostgreSQL dump sets, or `public`; `None` for
-    /// MySQL.
+    /// Returns the schema for names without a schema: the schema that `SET search_path` of an old PostgreSQL dump sets, or `public`; `None`
+    /// for MySQL.
     pub fn schema(&self) -> Option<&str> {
         match self.dialect {
             Dialect::MySql => None,

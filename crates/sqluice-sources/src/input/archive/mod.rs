@@ -9,8 +9,8 @@
 //!  data.tar.gz ──> decompressed once to an unnamed temporary file, and then read as above
 //! ```
 //!
-//! No member is extracted to a file here. An uncompressed member is read as a range of the archive, even if the archive is behind a URL: of a ZIP
-//! archive, only the directory and the members that are read are then requested.
+//! No member is extracted to a file here. An uncompressed member is read as a range of the archive, even if the archive is behind a URL: of
+//! a ZIP archive, only the directory and the members that are read are then requested.
 //!
 //! Modules, from the bottom up:
 //!
@@ -27,14 +27,14 @@
 //!
 //! Two crates read them. Each does more than is needed here, and keeps neither invariant:
 //!
-//! * `zip` 9.8 reads the whole directory into a map of names, with dozens of fields for each member, and keeps only one of two members with the
-//!   same name. It can detect that some members overlap, but not which ones. A reader of a member borrows the reader of the archive, so each
-//!   parallel reader needs to open the archive again.
-//! * `tar` 0.4 reads extended headers of any declared size into memory, and does not report an archive that is cut short between two members.
-//!   It needs a `Read` from start to end, or seeks.
+//! * `zip` 9.8 reads the whole directory into a map of names, with dozens of fields for each member, and keeps only one of two members with
+//!   the same name. It can detect that some members overlap, but not which ones. A reader of a member borrows the reader of the archive, so
+//!   each parallel reader needs to open the archive again.
+//! * `tar` 0.4 reads extended headers of any declared size into memory, and does not report an archive that is cut short between two
+//!   members. It needs a `Read` from start to end, or seeks.
 //!
-//! The directory of a ZIP archive and the headers of tar have a few fields at fixed offsets. Members are decompressed with the same decoders as
-//! compressed files.
+//! The directory of a ZIP archive and the headers of tar have a few fields at fixed offsets. Members are decompressed with the same
+//! decoders as compressed files.
 
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -96,8 +96,8 @@ impl fmt::Display for ArchiveKind {
 /// Returns the format of an archive by its first bytes. Returns `None` for any other file, including documents that are ZIP files, such as
 /// workbooks. The input can still be read from its start.
 ///
-/// A file with the extension `.zip` may begin with other bytes, such as a self-extracting program. Its end then decides, if the input can be
-/// read at any offset.
+/// A file with the extension `.zip` may begin with other bytes, such as a self-extracting program. Its end then decides, if the input can
+/// be read at any offset.
 ///
 /// # Errors
 /// If the input can't be read, or this build does not support its compression.
@@ -158,8 +158,8 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens an archive and lists its members. The archive is first copied to a temporary file if it can't be read at any offset, or if it is a
-    /// tar archive that is compressed or behind a URL. The copied bytes are reported as progress; the caller names the phase.
+    /// Opens an archive and lists its members. The archive is first copied to a temporary file if it can't be read at any offset, or if it
+    /// is a tar archive that is compressed or behind a URL. The copied bytes are reported as progress; the caller names the phase.
     ///
     /// # Errors
     /// If the archive can't be read or copied, is damaged or cut short, has more members than fit the memory, or is a document such as a

@@ -782,8 +782,8 @@ fn enforce_foreign_keys(connection: &Connection, enforced: bool) -> Result<()> {
     set.map_err(|error| failed(error, "change the check of foreign keys"))
 }
 
-/// Returns `true` for a CREATE that needs no rows of `sqlite_schema` but its own. Virtual tables run statements of their own, which may need
-/// others. A query after CREATE TABLE ... AS may read rows, but only its columns matter here.
+/// Returns `true` for a CREATE that needs no rows of `sqlite_schema` but its own. Virtual tables run statements of their own, which may
+/// need others. A query after CREATE TABLE ... AS may read rows, but only its columns matter here.
 fn is_plain_create(sql: &str) -> bool {
     let words = first_words(sql);
     words.first().is_some_and(|word| word == "CREATE") && words.get(1).is_none_or(|word| word != "VIRTUAL")

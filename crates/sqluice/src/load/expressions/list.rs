@@ -15,7 +15,8 @@ pub(super) struct Item {
     pub(super) last: Option<(String, String)>,
 }
 
-/// The words of a query that are no part of an expression, with the reason why they are refused; an empty reason if a setting does the same.
+/// The words of a query that are no part of an expression, with the reason why they are refused; an empty reason if a setting does the
+/// same.
 const CLAUSES: [(&str, &str); 12] = [
     ("FROM", "the rows are those of the file"),
     ("WHERE", ""),

@@ -32,7 +32,8 @@ pub const SAMPLE_BYTES: usize = Tuning::DEFAULT.sample_bytes;
 pub struct Load {
     /// The path or URL of the database that is written.
     pub target: PathBuf,
-    /// The files, folders, archives and URLs of files, or the URL of one database of a server; `-` is standard input. A name with `*`, `?` or `[` stands for all files that match, unless a file has exactly this name.
+    /// The files, folders, archives and URLs of files, or the URL of one database of a server; `-` is standard input. A name with `*`, `?`
+    /// or `[` stands for all files that match, unless a file has exactly this name.
     pub files: Vec<PathBuf>,
     /// The settings about the format of the files: delimiter, header, encoding and so on.
     pub format: FormatOptions,

@@ -424,8 +424,8 @@ impl LoadTable {
         schema.tables.iter().position(is_this).expect("the schema declares every table that is loaded")
     }
 
-    /// Returns the columns with types that follow from their values, because neither the user nor all files with them declare a type. Each comes with
-    /// its index.
+    /// Returns the columns with types that follow from their values, because neither the user nor all files with them declare a type. Each
+    /// comes with its index.
     fn inferred<'a>(&'a self, schema: &'a Schema) -> impl Iterator<Item = (usize, &'a MadeColumn)> {
         let table = &schema.tables[self.index_in(schema)];
         let made = self.made.iter().filter(|made| made.given.is_none());

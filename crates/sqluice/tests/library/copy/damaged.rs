@@ -1,6 +1,6 @@
 //! Damaged databases through copy, merge, export and load. Each verb ends with an error, or its result has as many rows as SQLite reads; a
-//! copy has the same rows. Written databases are sound. Where SQLite itself reports damage, results of export and load are not compared,
-//! because the rows that SQLite reads are then no oracle.
+//! copy has the same rows. Written databases are sound. Results of export and load are not compared if SQLite itself reports damage,
+//! because the rows that it reads are then no oracle.
 
 use std::path::Path;
 use std::sync::LazyLock;

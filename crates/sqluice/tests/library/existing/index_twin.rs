@@ -126,7 +126,7 @@ proptest! {
         after.execute_batch("INSERT OR IGNORE INTO t (k, a) VALUES (77, 'later'); DELETE FROM t WHERE b = 'b'").unwrap();
         prop_assert_eq!(integrity(&after), "ok", "{}", said);
         drop(after);
-        // Of the journal modes, the file stores only WAL, so the other modes are not told apart.
+        // Modes other than WAL are not stored in the file, so they are not told apart.
         prop_assert_eq!(journal_mode(&ours) == "wal", wal);
     }
 }

@@ -1,4 +1,5 @@
-//! Tests of ZIP archives that are damaged, cut short or malicious: opening or reading them fails, or gives exactly the bytes that were packed.
+//! Tests of ZIP archives that are damaged, cut short or malicious: opening or reading them fails, or gives exactly the bytes that were
+//! packed.
 
 use proptest::prelude::*;
 

@@ -104,8 +104,8 @@ fn unescaped(text: &[u8]) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Calls `take` with each piece of readable text of at least [`READABLE_MIN`] bytes in a blob. If more than a quarter of the bytes are zero,
-/// as in UTF-16, the pieces of the blob without the zeros are passed, too.
+/// Calls `take` with each piece of readable text of at least [`READABLE_MIN`] bytes in a blob. If more than a quarter of the bytes are
+/// zero, as in UTF-16, the pieces of the blob without the zeros are passed, too.
 pub(super) fn readable(blob: &[u8], mut take: impl FnMut(&str)) {
     readable_as_stored(blob, &mut take);
     if blob.iter().filter(|byte| **byte == 0).count() * 4 > blob.len() {
