@@ -55,50 +55,50 @@ CHARTS = [
     Chart(
         "measured-csv",
         "6 million rows of CSV into a table: seconds",
-        "TPC-H `lineitem` at scale 1: 6,001,215 rows of 16 columns",
-        {"`sqlite3` 3.40.1": None, "`sqluice load --schema`": None, "`sqluice load`, types": None},
+        "`lineitem` at scale 1: 6,001,215 rows, 766 MB of CSV",
+        {"`sqlite3`, `.import`": None, "`sqluice load --schema`": None, "`sqluice load`, inferred": "sqluice load, types inferred, durable"},
     ),
     Chart(
         "measured-parquet",
         "6 million rows of Parquet into a table: seconds",
-        "6,001,215 rows, 211 MB of Parquet",
+        "`lineitem` at scale 1: 6,001,215 rows, 211 MB of Parquet",
         {"`pyarrow.parquet.read_table`": None, "`sqluice load`": None},
     ),
     Chart(
         "measured-json",
         "600,121 rows of NDJSON into a table: seconds",
-        "600,121 rows, 218 MB of NDJSON",
-        {"`sqlite-utils": None, "`serde_json`": None, "`sqluice load`": "sqluice load, durable"},
+        "`lineitem` at scale 1: 600,121 rows, 218 MB of NDJSON",
+        {"`sqlite-utils": None, "`serde_json`": None, "`sqluice load`": None},
     ),
     Chart(
         "measured-keys",
-        "10 million random UUIDs into a WITHOUT ROWID table: seconds",
-        "keys and indexes",
+        "2.5 million random UUIDs into a WITHOUT ROWID table: seconds",
+        "",
         {
-            "SQLite, prepared INSERT of the same, one transaction, its defaults": "SQLite, prepared INSERT, one transaction, its defaults",
-            "the same, nothing durable": "SQLite, prepared INSERT, nothing durable, 200 MB of cache",
-            "`sqluice load`, random UUIDs": "sqluice load",
+            "the same with SQLite's defaults": "SQLite, prepared INSERT, its defaults",
+            "SQLite's `INSERT` of the same, nothing durable": "SQLite, prepared INSERT, nothing durable, 200 MB of cache",
+            "`sqluice load`, UUIDs": "sqluice load, durable",
         },
     ),
     Chart(
         "measured-files",
-        "100,000 files of 8 to 12 kB into one file, and back: seconds",
-        "100,000 files of 8 to 12 kB",
+        "50,000 files of 8 to 12 kB into one file, and back: seconds",
+        "",
         {
             "`sqlite3 -Ac`": None,
-            "`cp -r`": "cp -r",
-            "`sqluice pack`, durable": None,
+            "`cp -r`": None,
+            "`sqluice pack`": "sqluice pack, durable",
             "`sqlite3 -Ax`": "sqlite3 -Ax: back",
             "`sqluice unpack`": "sqluice unpack: back",
         },
     ),
     Chart(
         "measured-shop",
-        "A shop with 10 million orders, 31,100,000 rows: seconds",
-        "databases from nothing",
+        "A shop with 1 million orders, 3,110,000 rows: seconds",
+        "",
         {
-            "SQLite, prepared": "SQLite, INSERTs, as durable, foreign keys looked up",
-            "SQLite, the same": "SQLite, INSERTs, nothing durable, no foreign keys looked up",
+            "prepared `INSERT`s": "SQLite, INSERTs, as durable, foreign keys looked up",
+            "the same, nothing durable, no foreign keys": "SQLite, INSERTs, nothing durable, no foreign keys looked up",
             "`sqluice generate --preset shop`": "sqluice generate --preset shop, durable",
         },
     ),
@@ -115,11 +115,11 @@ CHARTS = [
 ]
 # The jobs of the comparing chart: their labels, and the tables with their two figures.
 PAIRS = [
-    ("6 million rows, 766 MB of CSV", "measured-csv", "`sqluice load --schema`", "`sqlite3` 3.40.1"),
+    ("6 million rows, 766 MB of CSV", "measured-csv", "`sqluice load --schema`", "`sqlite3`, `.import`"),
     ("The same rows, 211 MB of Parquet", "measured-parquet", "`sqluice load`", "`pyarrow.parquet.read_table`"),
     ("600,121 rows, 218 MB of NDJSON", "measured-json", "`sqluice load`", "`sqlite-utils"),
     ("1 million tuples of Python", "measured-python", "`sqluice.write`, a list", "`sqlite3`, `executemany`"),
-    ("100,000 files into one file", "measured-files", "`sqluice pack`, durable", "`cp -r`"),
+    ("50,000 files into one file", "measured-files", "`sqluice pack`", "`cp -r`"),
 ]
 
 

@@ -4,7 +4,7 @@
 //!  bench/results/load-….json ──(named on the command line)──> bench/records/load-csv.json ──> the block of this name in bench/README.md
 //!
 //!  <!-- record load-csv -->
-//!  the command, the day, the commit and the machine
+//!  the command, the day, the commit of the measured program, and the machine
 //!
 //!  the tables and ratios that the comparison printed
 //!  <!-- end of record -->
@@ -56,6 +56,8 @@ impl Kept {
     /// Formats the content of the block.
     fn block(&self) -> String {
         let Kept { run, commit, beside, report } = self;
+        // The work tree may have moved on since the program was built.
+        let commit = run.sqluice.lines().find_map(|line| line.strip_prefix("commit ")).unwrap_or(commit);
         let day = run.taken.split('T').next().unwrap_or_default();
         let beside =
             if beside.is_empty() { String::new() } else { format!(" Beside: {}.", beside.join("; ")) };

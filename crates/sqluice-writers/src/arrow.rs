@@ -98,7 +98,7 @@ impl<W: Write> ArrowFile<W> {
     /// # Errors
     /// If the first bytes can't be written.
     pub fn begin(out: W, schema: &Schema) -> Result<ArrowFile<W>> {
-        FileWriter::try_new(out, schema).map(ArrowFile).map_err(failed)
+        FileWriter::try_new(out, schema).map(ArrowFile).map_err(unwritten)
     }
 
     /// Appends a batch.
@@ -106,7 +106,7 @@ impl<W: Write> ArrowFile<W> {
     /// # Errors
     /// If the batch can't be written.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.0.write(batch).map_err(failed)
+        self.0.write(batch).map_err(unwritten)
     }
 
     /// Writes the end of the file.
@@ -114,11 +114,15 @@ impl<W: Write> ArrowFile<W> {
     /// # Errors
     /// If the end can't be written.
     pub fn finish(mut self) -> Result<()> {
-        self.0.finish().map_err(failed)
+        self.0.finish().map_err(unwritten)
     }
 }
 
-/// Returns the error for a record batch that Arrow refuses or can't write.
+fn unwritten(error: ArrowError) -> Error {
+    Error::target("cannot write an Arrow file").because(error)
+}
+
+/// Returns the error for a record batch that Arrow refuses.
 pub(crate) fn failed(error: ArrowError) -> Error {
     Error::input("cannot make a record batch").because(error)
 }
