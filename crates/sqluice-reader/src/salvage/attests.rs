@@ -159,7 +159,9 @@ impl<'a> Indexes<'a> {
     /// Returns `true` if an index knows rows of its table. If the tree of the table has no sure leaf, the tree may be wrong, and the rows
     /// may be on leaves that their own trees, if any, do not know.
     fn is_believed(&self, owners: &Owners, of: (usize, usize), named: &Named) -> Result<bool> {
-        let root = self.sought.trees[of.1].root.map(|root| &self.sought.facts[root as usize - 1]);
+        // The file may be cut off before the root that the schema says.
+        let about = |root: u32| self.sought.facts.get((root as usize).checked_sub(1)?);
+        let root = self.sought.trees[of.1].root.and_then(about);
         // An index without entries knows no rows, and is not looked for on all pages.
         if root
             .is_some_and(|root| root.kind == Some(PageKind::LeafIndex) && root.is_whole && root.entries == 0)

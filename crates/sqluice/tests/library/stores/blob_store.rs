@@ -437,18 +437,19 @@ fn readers_of_a_blob_store_see_only_whole_transactions_of_another_process() {
         let new = BlobStore::options().journal(if wal { Journal::Wal } else { Journal::Delete });
         let first = (0..KEYS).map(|number| (number.to_be_bytes(), of_round(0)));
         new.open(&path).unwrap().put_many(first).unwrap();
-        let store = options.busy_timeout(Duration::from_secs(60)).open(&path).unwrap();
+        let store = options.clone().busy_timeout(Duration::from_secs(60)).open(&path).unwrap();
         let mut writer = test_of(module_path!(), "another_process_writes");
         let mut writer = writer.env(OTHERS, &path).stdout(Stdio::null()).spawn().unwrap();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             for reader in 0..3 {
-                let (store, done) = (&store, &done);
+                let (store, done, options) = (&store, &done, &options);
                 scope.spawn(move || {
                     let (mut random, mut blob, mut last) = (Random(reader), Vec::new(), 0);
                     while !done.load(Ordering::Relaxed) {
                         let key = (random.below(KEYS as usize) as u32).to_be_bytes();
-                        assert!(store.get_into(key, &mut blob).unwrap());
+                        let found = store.get_into(key, &mut blob);
+                        assert!(found.unwrap_or_else(|error| panic!("{options:?}: {error:?}")));
                         assert_eq!(blob, of_round(blob[0]));
                         assert!(blob[0] >= last, "what was committed is seen from then on");
                         last = blob[0];
