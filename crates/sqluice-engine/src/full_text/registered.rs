@@ -68,6 +68,10 @@ struct Registered {
 
 static ALL: Mutex<Vec<&'static Registered>> = Mutex::new(Vec::new());
 
+/// The time in milliseconds for which a connection that is opened waits for other connections to end their commits. The caller can set its
+/// own time only once the connection is open.
+const OPENING_MILLIS: c_int = 5000;
+
 /// Registers a tokenizer for all connections that this process opens from now on. `create` makes a tokenizer from the arguments after its
 /// name in the option `tokenize` of a table.
 ///
@@ -128,7 +132,7 @@ unsafe extern "C" fn add_all(
     ffi::SQLITE_OK
 }
 
-/// Returns FTS5's interface of a connection.
+/// Returns FTS5's interface of a connection that is being opened.
 ///
 /// # Safety
 /// The connection is open.
@@ -138,6 +142,9 @@ unsafe fn api_of(db: *mut sqlite3) -> Option<*mut fts5_api> {
     let sql = c"SELECT fts5(?1)";
     // SAFETY: the connection is open, the text ends with NUL, and `api` outlives the statement, which is finalized here.
     unsafe {
+        // SQLite reads the schema before it compiles a SELECT. If it can't, because another connection commits, the connection is not
+        // opened.
+        ffi::sqlite3_busy_timeout(db, OPENING_MILLIS);
         if ffi::sqlite3_prepare_v2(db, sql.as_ptr(), -1, &raw mut statement, ptr::null_mut())
             == ffi::SQLITE_OK
         {
@@ -146,6 +153,7 @@ unsafe fn api_of(db: *mut sqlite3) -> Option<*mut fts5_api> {
             ffi::sqlite3_step(statement);
         }
         ffi::sqlite3_finalize(statement);
+        ffi::sqlite3_busy_timeout(db, 0);
     }
     (!api.is_null()).then_some(api)
 }

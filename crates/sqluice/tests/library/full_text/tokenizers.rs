@@ -1,6 +1,8 @@
 //! Tests of full-text indexes with tokenizers that a program registers.
 
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use sqluice::index::FullText;
@@ -45,4 +47,21 @@ fn a_tokenizer_of_the_program_splits_texts_here_as_for_sqlite() {
         let error = make(&db, full_text, 1, 64 << 20).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
+}
+
+#[test]
+fn a_connection_that_is_opened_with_a_tokenizer_of_the_program_waits_for_the_commit_of_another() {
+    register_synonyms();
+    let home = Home::new();
+    let db = home.path("x.db");
+    let other = Connection::open(&db).unwrap();
+    other.execute_batch("CREATE TABLE t (a); BEGIN EXCLUSIVE; INSERT INTO t VALUES (1)").unwrap();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            other.execute_batch("COMMIT").unwrap();
+        });
+        let opened = Connection::open(&db).unwrap();
+        opened.execute_batch("CREATE VIRTUAL TABLE f USING fts5(a, tokenize='synonyms')").unwrap();
+    });
 }
