@@ -17,7 +17,7 @@ use serde_json::json;
 use super::data::Texts;
 use super::laps::Found;
 use super::{Case, FTS, Settings, TARGET};
-use crate::db::{close, open};
+use crate::db::{close, numbers, open};
 use crate::house::House;
 use crate::lap::{Lap, USUAL};
 use crate::options::say;
@@ -110,11 +110,12 @@ pub(super) fn run(settings: &Settings, runner: &Runner, bytes: u64) -> anyhow::R
     house.finish("search", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// Creates an index with [`SEGMENTS`] segments with FTS5, which writes one in each transaction.
+/// Creates an index with [`SEGMENTS`] segments with FTS5, which writes one in each transaction whose terms fit into its hash table.
 pub(super) fn segments(file: &Path, rows: u64) -> anyhow::Result<()> {
     let sql = format!(
         "{UNSAFE_PRAGMAS} {FTS};
-         INSERT INTO docs_fts(docs_fts, rank) VALUES ('automerge', 0), ('crisismerge', 1999)"
+         INSERT INTO docs_fts(docs_fts, rank) VALUES ('automerge', 0), ('crisismerge', 1999), ('hashsize', {})",
+        256 << 20
     );
     let connection = open(file, &sql)?;
     let each = rows.div_ceil(SEGMENTS);
@@ -124,6 +125,8 @@ pub(super) fn segments(file: &Path, rows: u64) -> anyhow::Result<()> {
             [(number * each) as i64, ((number + 1) * each) as i64],
         )?;
     }
+    let found = numbers(&connection, "SELECT count(DISTINCT segid) FROM docs_fts_idx")?;
+    ensure!(found == [SEGMENTS.cast_signed()], "an index has {found:?} segments instead of {SEGMENTS}");
     close(connection, file)
 }
 

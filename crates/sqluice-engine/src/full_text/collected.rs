@@ -52,12 +52,12 @@ impl<'i> Collector<'i> {
         // An eighth is for memory that is not counted below: the blocks of runs that are written, and gaps between allocations.
         let share = memory_bytes / 8 * 7 / workers.max(1);
         let docsizes_bytes = if index.keeps_sizes { share / 8 } else { 0 };
-        let doclists_bytes = share / 2 - docsizes_bytes;
+        let doclists_bytes = share / 8 * 3 - docsizes_bytes;
         Collector {
             index,
             doclists: Sorter::with_ranges(item::of_doclists(), doclists_bytes, spill, RANGES),
             docsizes: index.keeps_sizes.then(|| Sorter::new(item::of_sizes(), docsizes_bytes, spill)),
-            run_bytes: share / 2,
+            run_bytes: share / 8 * 5,
             totals: Mutex::new(Totals { rows: 0, tokens: vec![0; index.columns] }),
             spill: Arc::clone(spill),
         }

@@ -64,8 +64,7 @@ impl Key {
     #[inline]
     pub(super) fn of(term: &[u8]) -> Key {
         let start = start_of(term);
-        let mut hash = mixed((start >> 64) as u64, 0x9e37_79b9_7f4a_7c15);
-        hash = mixed(hash ^ start as u64, 0xbf58_476d_1ce4_e5b9);
+        let mut hash = mixed_start(start);
         if term.len() > START_BYTES {
             for rest in term[START_BYTES..].chunks(8) {
                 let mut word = [0; 8];
@@ -97,6 +96,13 @@ pub(super) const LONG: u8 = START_BYTES as u8 + 1;
 #[inline]
 pub(super) fn start_of(term: &[u8]) -> u128 {
     first_bytes(term) & !0xff | term.len().min(LONG.into()) as u128
+}
+
+/// Returns the hash of the start of a term.
+#[inline]
+pub(super) fn mixed_start(start: u128) -> u64 {
+    let first = mixed((start >> 64) as u64, 0x9e37_79b9_7f4a_7c15);
+    mixed(first ^ start as u64, 0xbf58_476d_1ce4_e5b9)
 }
 
 /// Returns the halves of a product, folded: all bits of the result depend on all bits of `value`.

@@ -21,8 +21,8 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `tokenize_option`: the arguments in the option `tokenize`; `split`: ASCII texts, which are split as SQLite's tokenizers do
-//! * `tokenizer`: SQLite's tokenizers; `registered`: those of the program
+//! * `tokenize_option`: the arguments in the option `tokenize`; `sqlite_tokenizer`: SQLite's tokenizers; `registered`: those of the program
+//! * `asked`: the tokens of words that SQLite was asked for; `split`: ASCII texts, which are split as SQLite's tokenizers do; `tokenizer`: all texts
 //! * `cell`: the terms of a text
 //! * `dictionary`: numbers for terms; `known`: those of frequent short terms; `streams`: the occurrences of the terms of a run
 //! * `item`: doclists as items of the sorter
@@ -36,6 +36,7 @@
 //!
 //! Invariant: the terms, doclists and sizes that come out depend on the rows alone, not on parts, threads or memory.
 
+mod asked;
 mod cell;
 pub mod check;
 mod collected;
@@ -54,6 +55,7 @@ mod rows;
 mod segments;
 pub(crate) mod shadow;
 mod split;
+mod sqlite_tokenizer;
 mod streams;
 pub mod table;
 #[cfg(test)]

@@ -47,6 +47,25 @@ struct Terms {
     /// The terms of each index that wait to be looked up.
     waiting: Vec<Waiting>,
     numbers: Vec<u32>,
+    /// The occurrences of known terms that wait to be noted.
+    found: Found,
+}
+
+/// Occurrences of terms whose numbers are known.
+#[derive(Default)]
+struct Found {
+    numbers: Vec<u32>,
+    places: Vec<Place>,
+}
+
+impl Found {
+    /// Notes all occurrences: their streams are brought into the CPU cache side by side.
+    fn note(&mut self, streams: &mut Streams) {
+        streams.fetch(&self.numbers);
+        self.numbers.iter().zip(&self.places).for_each(|(number, place)| streams.push(*number, *place));
+        self.numbers.clear();
+        self.places.clear();
+    }
 }
 
 /// Terms of one index that wait to be looked up.
@@ -83,6 +102,7 @@ impl<'c> RowIndexer<'c> {
                 streams: Streams::new(collector.index.detail),
                 waiting: (0..=prefixes.len()).map(|_| Waiting::new()).collect(),
                 numbers: Vec::new(),
+                found: Found::default(),
             },
             rowids: Vec::new(),
             sizes: vec![0; *columns],
@@ -223,7 +243,11 @@ impl Terms {
     fn take(&mut self, index: usize, term: &[u8], (row, column): (u32, u16), position: u32) {
         // No earlier occurrence of the term waits: a number becomes known only when all waiting terms of the index are looked up.
         if let Some(number) = ShortKey::of(index, term).and_then(|key| self.known.number(key)) {
-            self.streams.push(number, Place { row, column, position });
+            self.found.numbers.push(number);
+            self.found.places.push(Place { row, column, position });
+            if self.found.numbers.len() >= LOOKED_UP {
+                self.found.note(&mut self.streams);
+            }
             return;
         }
         let waiting = &mut self.waiting[index];
@@ -246,7 +270,9 @@ impl Terms {
 
     /// Looks up the waiting terms of an index, and notes their occurrences.
     fn look_up(&mut self, index: usize) {
-        let Terms { dictionary, known, streams, waiting, numbers, .. } = self;
+        let Terms { dictionary, known, streams, waiting, numbers, found, .. } = self;
+        // A found term may be one that waits, too, if another term has taken its place among the known ones. Its occurrences stay in order.
+        found.note(streams);
         let Waiting { keys, places, long, long_ends } = &mut waiting[index];
         dictionary.fetch(index, keys);
         let mut ends = long_ends.iter();

@@ -4,6 +4,8 @@
 //!  unicode61, ascii    one tWo  nahé, three          trigram    word né
 //!                      ─── ───  ────  ─────                     ────
 //!                      here     SQLite  here                    here  └── SQLite: rd né
+//!
+//!  porter              running nahé             `running` is split here; its stem, `run`, is SQLite's
 //! ```
 //!
 //! These tokenizers look at a text byte by byte as long as it is ASCII: a byte is a separator, or a character of a token, folded to another
@@ -13,14 +15,16 @@
 //!
 //! Invariant: the tokens are those that the tokenizer gives for the whole text, for every text.
 
+use rusqlite::Result;
+
+use super::asked::{AskedWords, ShortWord};
+use super::sqlite_tokenizer::SqliteTokenizer;
+
 /// The mark of a separator.
 const SEPARATOR: u8 = 0;
 
 /// The mark of a byte that only SQLite knows.
 const OTHER: u8 = 0x80;
-
-/// The largest text that is split here, in bytes: a folded text takes as much memory.
-const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// The number of characters of a trigram.
 const TRIGRAM: usize = 3;
@@ -29,10 +33,12 @@ const TRIGRAM: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Words,
+    /// The tokens are the stems of words, which follow from the words alone.
+    Stems,
     Trigrams,
 }
 
-/// A splitter of ASCII texts.
+/// A splitter of texts.
 #[derive(Debug)]
 pub(super) struct Splitter {
     kind: Kind,
@@ -40,70 +46,78 @@ pub(super) struct Splitter {
     folded: [u8; 256],
     /// The folded bytes of a text.
     buffer: Vec<u8>,
+    asked: AskedWords,
 }
 
 impl Splitter {
-    /// Returns the splitter for the tokenizer with these arguments, or `None` if SQLite splits all its texts. `tokens` returns the tokens
-    /// of a text.
-    pub(super) fn of(
-        arguments: &[String],
-        mut tokens: impl FnMut(&[u8]) -> Option<Vec<Vec<u8>>>,
-    ) -> Option<Splitter> {
-        let is = |name: &str| arguments.first().is_some_and(|first| first.eq_ignore_ascii_case(name));
-        let kind = match () {
-            () if is("unicode61") || is("ascii") => Kind::Words,
-            () if is("trigram") => Kind::Trigrams,
-            () => return None,
+    /// The largest text that is split here, in bytes: a folded text takes as much memory.
+    pub(super) const TEXT_BYTES_MAX: usize = 1 << 20;
+
+    /// Returns the splitter for the tokenizer with these arguments, or `None` if only SQLite can split its texts.
+    pub(super) fn of(arguments: &[String], sqlite: &SqliteTokenizer) -> Option<Splitter> {
+        let is = |word: &String, name: &str| word.eq_ignore_ascii_case(name);
+        let stemmers = arguments.iter().take_while(|word| is(word, "porter")).count();
+        let base = arguments.get(stemmers);
+        let is_of_words = base.map_or(stemmers > 0, |base| is(base, "unicode61") || is(base, "ascii"));
+        let kind = match stemmers {
+            0 if is_of_words => Kind::Words,
+            0 if base.is_some_and(|base| is(base, "trigram")) => Kind::Trigrams,
+            1.. if is_of_words => Kind::Stems,
+            _ => return None,
         };
+        let is_trigrams = kind == Kind::Trigrams;
         let mut folded = [OTHER; 256];
         for byte in 0..OTHER {
-            let (text, len) = match kind {
-                Kind::Words => (vec![byte], 1),
+            let len = match is_trigrams {
+                false => 1,
                 // Trigrams skip a NUL.
-                Kind::Trigrams if byte == 0 => continue,
-                Kind::Trigrams => (vec![byte; TRIGRAM], TRIGRAM),
+                true if byte == 0 => continue,
+                true => TRIGRAM,
             };
-            folded[usize::from(byte)] = match &tokens(&text)?[..] {
-                [] if kind == Kind::Words => SEPARATOR,
+            let mut tokens = Vec::new();
+            sqlite.split(&vec![byte; len], &mut |token: &[u8], _| tokens.push(token.to_vec())).ok()?;
+            folded[usize::from(byte)] = match &tokens[..] {
+                [] if !is_trigrams => SEPARATOR,
                 [token] if token.len() == len && (1..OTHER).contains(&token[0]) => token[0],
                 _ => return None,
             };
         }
-        Some(Splitter { kind, folded, buffer: Vec::new() })
+        // SQLite gets a folded word for its stem, so it must be the same word for SQLite.
+        let is_word = |byte: &u8| [SEPARATOR, OTHER].contains(byte) || folded[usize::from(*byte)] == *byte;
+        if kind == Kind::Stems && !folded.iter().all(is_word) {
+            return None;
+        }
+        Some(Splitter { kind, folded, buffer: Vec::new(), asked: AskedWords::new() })
     }
 
-    /// Calls `each` with each token of a text. `by_sqlite` splits a part of the text, and calls `each` with its tokens. Returns `None`, and
-    /// calls nothing, if SQLite must split the whole text.
+    /// Calls `each` with each token of a text of at most [`Splitter::TEXT_BYTES_MAX`] bytes. `sqlite` splits parts of the text.
     ///
     /// # Errors
-    /// The error of `by_sqlite`.
+    /// The error of `sqlite`.
     #[inline]
-    pub(super) fn split<F: FnMut(&[u8], bool), E>(
+    pub(super) fn split<F: FnMut(&[u8], bool)>(
         &mut self,
         text: &[u8],
         each: &mut F,
-        by_sqlite: impl FnMut(&[u8], &mut F) -> Result<(), E>,
-    ) -> Option<Result<(), E>> {
-        if text.len() > TEXT_BYTES_MAX {
-            return None;
-        }
+        sqlite: &SqliteTokenizer,
+    ) -> Result<()> {
         if self.buffer.len() < text.len() {
             self.buffer.resize(text.len().next_power_of_two(), 0);
         }
-        Some(match self.kind {
-            Kind::Words => self.words(text, each, by_sqlite),
-            Kind::Trigrams => self.trigrams(text, each, by_sqlite),
-        })
+        match self.kind {
+            Kind::Words | Kind::Stems => self.words(text, each, sqlite),
+            Kind::Trigrams => self.trigrams(text, each, sqlite),
+        }
     }
 
     #[inline]
-    fn words<F: FnMut(&[u8], bool), E>(
+    fn words<F: FnMut(&[u8], bool)>(
         &mut self,
         text: &[u8],
         each: &mut F,
-        mut by_sqlite: impl FnMut(&[u8], &mut F) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let Splitter { folded, buffer, .. } = self;
+        sqlite: &SqliteTokenizer,
+    ) -> Result<()> {
+        let Splitter { kind, folded, buffer, asked } = self;
         let mut at = 0;
         while let Some(&byte) = text.get(at) {
             if folded[usize::from(byte)] == SEPARATOR {
@@ -113,25 +127,28 @@ impl Splitter {
             let start = at;
             let (len, end) = fold(folded, &text[start..], buffer);
             at += len;
-            if end != OTHER {
+            if end == OTHER {
+                let others = text[at..].iter().position(|byte| folded[usize::from(*byte)] == SEPARATOR);
+                at = others.map_or(text.len(), |others| at + others);
+                by_sqlite(&text[start..at], asked, each, sqlite)?;
+            } else if *kind == Kind::Stems {
+                by_sqlite(&buffer[..len], asked, each, sqlite)?;
+            } else {
                 each(&buffer[..len], false);
-                // The end of the text, or a separator.
-                at += 1;
-                continue;
             }
-            at = end_of_others(folded, text, at);
-            by_sqlite(&text[start..at], each)?;
+            // The end of the text, or a separator.
+            at += 1;
         }
         Ok(())
     }
 
     #[inline]
-    fn trigrams<F: FnMut(&[u8], bool), E>(
+    fn trigrams<F: FnMut(&[u8], bool)>(
         &mut self,
         text: &[u8],
         each: &mut F,
-        mut by_sqlite: impl FnMut(&[u8], &mut F) -> Result<(), E>,
-    ) -> Result<(), E> {
+        sqlite: &SqliteTokenizer,
+    ) -> Result<()> {
         let Splitter { folded, buffer, .. } = self;
         let is_other = |byte: &u8| folded[usize::from(*byte)] == OTHER;
         let mut start = 0;
@@ -152,13 +169,50 @@ impl Splitter {
                 end += 1;
             }
             if run < TRIGRAM + 1 {
-                return by_sqlite(&text[first.saturating_sub(TRIGRAM - 1).max(start)..], each);
+                return sqlite.split(&text[first.saturating_sub(TRIGRAM - 1).max(start)..], each);
             }
             let next = end - run;
-            by_sqlite(&text[first.saturating_sub(TRIGRAM - 1).max(start)..next + TRIGRAM - 1], each)?;
+            sqlite.split(&text[first.saturating_sub(TRIGRAM - 1).max(start)..next + TRIGRAM - 1], each)?;
             start = next;
         }
     }
+}
+
+/// Calls `each` with the tokens of a word, which SQLite knows.
+#[inline]
+fn by_sqlite<F: FnMut(&[u8], bool)>(
+    word: &[u8],
+    asked: &mut AskedWords,
+    each: &mut F,
+    sqlite: &SqliteTokenizer,
+) -> Result<()> {
+    let Some(short) = ShortWord::of(word) else { return sqlite.split(word, each) };
+    if let Some(token) = asked.token(short) {
+        token.give(|token| each(token, false));
+        return Ok(());
+    }
+    ask(short, word, asked, each, sqlite)
+}
+
+/// Lets SQLite split a word, and notes its token, if it is one.
+#[cold]
+fn ask<F: FnMut(&[u8], bool)>(
+    short: ShortWord,
+    word: &[u8],
+    asked: &mut AskedWords,
+    each: &mut F,
+    sqlite: &SqliteTokenizer,
+) -> Result<()> {
+    let (mut count, mut last) = (0, None);
+    sqlite.split(word, &mut |token: &[u8], is_colocated| {
+        count += 1;
+        last = ShortWord::of(token);
+        each(token, is_colocated);
+    })?;
+    if let (1, Some(token)) = (count, last) {
+        asked.put(short, token);
+    }
+    Ok(())
 }
 
 /// Folds the bytes of `text` up to the first one with a mark, which must fit into `buffer`. Returns the number of bytes, and the mark.
@@ -177,22 +231,4 @@ fn fold(folded: &[u8; 256], text: &[u8], buffer: &mut [u8]) -> (usize, u8) {
         len += 1;
     }
     (len, SEPARATOR)
-}
-
-/// Returns the end of the part of a text that only SQLite splits into words: it ends with the last word that has such bytes, so that SQLite
-/// is called once for many words of another script.
-fn end_of_others(folded: &[u8; 256], text: &[u8], from: usize) -> usize {
-    let (mut at, mut end) = (from, from);
-    loop {
-        let word = text[at..].iter().position(|byte| folded[usize::from(*byte)] == SEPARATOR);
-        let Some(word) = word else { return text.len() };
-        end = if word == 0 { end } else { at + word };
-        at += word;
-        let next = text[at..].iter().position(|byte| folded[usize::from(*byte)] != SEPARATOR);
-        let Some(next) = next else { return end };
-        at += next;
-        if folded[usize::from(text[at])] != OTHER {
-            return end;
-        }
-    }
 }

@@ -211,33 +211,22 @@ impl Stream {
     /// Adds an occurrence with its position.
     #[inline]
     fn push_position(&mut self, place: Place, blocks: &mut Blocks) {
-        let rows = place.row + 1 - self.row;
-        // Most occurrences of frequent terms are near the one before.
-        if rows == 0 && self.column == place.column {
-            let distance = place.position - self.place + 2;
-            if let Some(byte) = self.bytes.get_mut(usize::from(self.waiting)).filter(|_| distance < 0x80) {
-                *byte = distance as u8;
-                (self.place, self.waiting) = (place.position, self.waiting + 1);
-                return;
-            }
-        }
         let at = self.room(blocks);
-        let column = if rows == 0 { self.column } else { 0 };
+        let rows = place.row + 1 - self.row;
+        let column = self.column & mask(rows == 0) as u16;
         let is_same_column = column == place.column;
-        let before = if rows == 0 && is_same_column { self.place } else { 0 };
+        let before = self.place & mask(rows == 0 && is_same_column);
         // Positions are below 2^31, as texts are.
         let distance = place.position - before + 2;
-        let mut word = Word::default();
-        if rows > 0 {
-            word.push(0);
-            word.push_varint(rows);
-        }
-        if !is_same_column {
-            word.push(1);
-            word.push_varint(place.column.into());
-        }
-        word.push_varint(distance);
         let written = if rows < 0x4000 && place.column < 0x80 && distance < 0x4000 {
+            let mut word = Word::default();
+            // A frequent term is in this row already, or not: no branch could foretell it.
+            word.push(u64::from(short_varint(rows)) << 8, (8 + short_varint_bits(rows)) & mask(rows > 0));
+            word.push(
+                u64::from(1 | u32::from(place.column) << 8) & u64::from(mask(!is_same_column)),
+                16 & mask(!is_same_column),
+            );
+            word.push(u64::from(short_varint(distance)), short_varint_bits(distance));
             self.bytes[at..at + size_of::<u64>()].copy_from_slice(&word.bytes.to_le_bytes());
             word.bits as usize / 8
         } else {
@@ -304,20 +293,31 @@ struct Word {
 }
 
 impl Word {
+    /// Appends the lowest `bits` bits of `bytes`, whose other bits are 0.
     #[inline]
-    fn push(&mut self, byte: u8) {
-        self.bytes |= u64::from(byte) << self.bits;
-        self.bits += 8;
+    fn push(&mut self, bytes: u64, bits: u32) {
+        self.bytes |= bytes << self.bits;
+        self.bits += bits;
     }
+}
 
-    /// Appends a varint. The word is wrong if the value has more than two bytes.
-    #[inline]
-    fn push_varint(&mut self, value: u32) {
-        let is_long = value >= 0x80;
-        let long = (value >> 7 | 0x80) & 0xff | (value & 0x7f) << 8;
-        self.bytes |= u64::from(if is_long { long } else { value }) << self.bits;
-        self.bits += 8 + 8 * u32::from(is_long);
-    }
+/// Returns a number of which all bits are set if `is_set`, and none otherwise.
+#[inline]
+fn mask(is_set: bool) -> u32 {
+    u32::from(is_set).wrapping_neg()
+}
+
+/// Returns the varint of a value below 0x4000, with its first byte lowest.
+#[inline]
+fn short_varint(value: u32) -> u32 {
+    let long = (value >> 7 | 0x80) & 0xff | (value & 0x7f) << 8;
+    if value >= 0x80 { long } else { value }
+}
+
+/// Returns the number of bits of the varint of a value below 0x4000.
+#[inline]
+fn short_varint_bits(value: u32) -> u32 {
+    8 + 8 * u32::from(value >= 0x80)
 }
 
 /// Returns the number of bytes before the next row.

@@ -1,69 +1,14 @@
-//! Calls the tokenizers of SQLite, and those that the program has registered, without a table.
-//!
-//! ```text
-//!  SELECT fts5(?1) ──> fts5_api ──xFindTokenizer──> functions of the tokenizer ──xCreate──> an object
-//!                                                                                             │ xTokenize, for each text
-//!                                                                  closure  <── xToken ───────┘
-//! ```
-//!
-//! The ASCII parts of most texts are split by `split`, which gives the same tokens.
-//!
-//! Each thread has a tokenizer of its own, in a connection of its own, so that no lock is taken.
-//!
-//! Invariant: the object is used and deleted while its connection is open. A panic of the closure does not unwind through SQLite.
-#![allow(unsafe_code, reason = "the tokenizers of SQLite are C functions")]
-
-use std::any::Any;
-use std::ffi::{CString, c_char, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr;
-
-use rusqlite::ffi::{self, Fts5Tokenizer, fts5_api, fts5_tokenizer};
-use rusqlite::types::{ToSql, ToSqlOutput};
-use rusqlite::{Connection, params_from_iter};
+//! Splits texts into the tokens of a tokenizer of SQLite: ASCII parts of most texts by `split`, which gives the same tokens, others by SQLite.
 
 use super::split::Splitter;
+pub(crate) use super::sqlite_tokenizer::NoTokenizer;
+use super::sqlite_tokenizer::SqliteTokenizer;
 
 /// A tokenizer that SQLite knows by its name.
 pub(crate) struct Tokenizer {
-    object: *mut Fts5Tokenizer,
-    functions: fts5_tokenizer,
+    sqlite: SqliteTokenizer,
     /// The splitter of ASCII texts. `None` if SQLite splits all texts.
     splitter: Option<Splitter>,
-    /// The connection that owns the tokenizer's module.
-    _connection: Connection,
-}
-
-/// The reason why there is no tokenizer.
-#[derive(Debug)]
-pub(crate) enum NoTokenizer {
-    /// No tokenizer has this name. An application may have one.
-    Unknown,
-    /// The tokenizer refuses its arguments.
-    Refused,
-    /// SQLite's error.
-    Sqlite(rusqlite::Error),
-}
-
-impl From<rusqlite::Error> for NoTokenizer {
-    fn from(error: rusqlite::Error) -> NoTokenizer {
-        NoTokenizer::Sqlite(error)
-    }
-}
-
-/// A pointer that SQLite takes as a parameter.
-struct Pointer(*mut *mut fts5_api);
-
-impl ToSql for Pointer {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Pointer((self.0.cast_const().cast(), c"fts5_api_ptr", None)))
-    }
-}
-
-/// A call of `xTokenize`.
-struct Call<'e, F> {
-    each: &'e mut F,
-    panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Tokenizer {
@@ -72,40 +17,9 @@ impl Tokenizer {
     /// # Errors
     /// If SQLite has no tokenizer of this name, the tokenizer refuses the arguments, or SQLite can't open a connection.
     pub(crate) fn new(arguments: &[String]) -> Result<Tokenizer, NoTokenizer> {
-        let connection = Connection::open_in_memory()?;
-        let mut api: *mut fts5_api = ptr::null_mut();
-        // The function writes the address of its interface to the pointer, which lives longer than the statement.
-        connection.query_row("SELECT fts5(?1)", params_from_iter([Pointer(&raw mut api)]), |_| Ok(()))?;
-        let words: Result<Vec<CString>, _> =
-            arguments.iter().map(|word| CString::new(word.as_str())).collect();
-        let words = words.map_err(|_| NoTokenizer::Unknown)?;
-        let Some((name, others)) = words.split_first() else { return Err(NoTokenizer::Unknown) };
-        let mut user_data: *mut c_void = ptr::null_mut();
-        let mut functions = fts5_tokenizer { xCreate: None, xDelete: None, xTokenize: None };
-        // SAFETY: `api` is null or the interface of the open connection.
-        let Some(find) = (unsafe { api.as_ref() }).and_then(|api| api.xFindTokenizer) else {
-            return Err(NoTokenizer::Unknown);
-        };
-        // SAFETY: the name ends with NUL, and both pointers are valid for writes.
-        let found = unsafe { find(api, name.as_ptr(), &raw mut user_data, &raw mut functions) };
-        let Some(create) = functions.xCreate.filter(|_| found == ffi::SQLITE_OK) else {
-            return Err(NoTokenizer::Unknown);
-        };
-        let mut pointers: Vec<*const c_char> = others.iter().map(|word| word.as_ptr()).collect();
-        let mut object: *mut Fts5Tokenizer = ptr::null_mut();
-        // SAFETY: there are as many strings as stated, each ends with NUL, and they outlive the call. `user_data` belongs to the function.
-        let created =
-            unsafe { create(user_data, pointers.as_mut_ptr(), pointers.len() as c_int, &raw mut object) };
-        if created != ffi::SQLITE_OK || object.is_null() {
-            return Err(NoTokenizer::Refused);
-        }
-        let mut tokenizer = Tokenizer { object, functions, splitter: None, _connection: connection };
-        tokenizer.splitter = Splitter::of(arguments, |text| {
-            let mut tokens = Vec::new();
-            tokenizer.by_sqlite(text, &mut |token: &[u8], _| tokens.push(token.to_vec())).ok()?;
-            Some(tokens)
-        });
-        Ok(tokenizer)
+        let sqlite = SqliteTokenizer::new(arguments)?;
+        let splitter = Splitter::of(arguments, &sqlite);
+        Ok(Tokenizer { sqlite, splitter })
     }
 
     /// Calls `each` with each token of a text, in order, and with `true` if the token has the position of the token before.
@@ -118,75 +32,11 @@ impl Tokenizer {
         text: &[u8],
         each: &mut F,
     ) -> rusqlite::Result<()> {
-        let mut splitter = self.splitter.take();
-        let split = splitter
-            .as_mut()
-            .and_then(|splitter| splitter.split(text, each, |part, each| self.by_sqlite(part, each)));
-        self.splitter = splitter;
-        match split {
-            Some(done) => done,
-            None => self.by_sqlite(text, each),
-        }
-    }
-
-    /// Lets SQLite split a text, as [`Tokenizer::tokenize`] does.
-    fn by_sqlite<F: FnMut(&[u8], bool)>(&self, text: &[u8], each: &mut F) -> rusqlite::Result<()> {
-        let failed = |code| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-        let Some(tokenize) = self.functions.xTokenize else { return Err(failed(ffi::SQLITE_MISUSE)) };
-        let bytes = c_int::try_from(text.len()).map_err(|_| failed(ffi::SQLITE_TOOBIG))?;
-        let mut call = Call { each, panic: None };
-        // SAFETY: the object is alive, the text has `bytes` bytes, and `call` outlives the call, which alone uses it.
-        let code = unsafe {
-            tokenize(
-                self.object,
-                (&raw mut call).cast(),
-                ffi::FTS5_TOKENIZE_DOCUMENT,
-                text.as_ptr().cast(),
-                bytes,
-                Some(take::<F>),
-            )
-        };
-        match (call.panic, code) {
-            (Some(panic), _) => resume_unwind(panic),
-            (None, ffi::SQLITE_OK) => Ok(()),
-            (None, code) => Err(failed(code)),
-        }
-    }
-}
-
-impl Drop for Tokenizer {
-    fn drop(&mut self) {
-        if let Some(delete) = self.functions.xDelete {
-            // SAFETY: `xCreate` has made the object, its connection is still open, and nothing uses the object afterwards.
-            unsafe { delete(self.object) }
-        }
-    }
-}
-
-/// Hands a token to the closure of a [`Call`].
-unsafe extern "C" fn take<F: FnMut(&[u8], bool)>(
-    context: *mut c_void,
-    flags: c_int,
-    token: *const c_char,
-    bytes: c_int,
-    _start: c_int,
-    _end: c_int,
-) -> c_int {
-    // SAFETY: `context` is the call that runs `xTokenize`, and nothing else uses it meanwhile.
-    let call = unsafe { &mut *context.cast::<Call<'_, F>>() };
-    let token = match usize::try_from(bytes) {
-        // SAFETY: the tokenizer states the number of bytes of its token, which lives until this call returns.
-        Ok(bytes) if bytes > 0 && !token.is_null() => unsafe {
-            std::slice::from_raw_parts(token.cast::<u8>(), bytes)
-        },
-        _ => &[],
-    };
-    let is_colocated = flags & ffi::FTS5_TOKEN_COLOCATED != 0;
-    match catch_unwind(AssertUnwindSafe(|| (call.each)(token, is_colocated))) {
-        Ok(()) => ffi::SQLITE_OK,
-        Err(panic) => {
-            call.panic = Some(panic);
-            ffi::SQLITE_ABORT
+        match &mut self.splitter {
+            Some(splitter) if text.len() <= Splitter::TEXT_BYTES_MAX => {
+                splitter.split(text, each, &self.sqlite)
+            }
+            _ => self.sqlite.split(text, each),
         }
     }
 }
@@ -207,6 +57,9 @@ mod tests {
         &["unicode61", "categories", "L* N* Co Mn P*", "separators", "."],
         &["ascii"],
         &["ascii", "tokenchars", "-\u{e9}", "separators", "bQ"],
+        &["porter"],
+        &["porter", "ascii"],
+        &["PORTER", "porter", "unicode61", "tokenchars", "-_", "remove_diacritics", "2"],
         &["trigram"],
         &["trigram", "case_sensitive", "1"],
         &["trigram", "remove_diacritics", "1"],
@@ -237,6 +90,11 @@ mod tests {
         b"abc",
         b"abcd",
         b" one Two ",
+        b"ing",
+        b"ational",
+        b"Happy",
+        b"y",
+        b"running ",
         "\u{e9}".as_bytes(),
         "\u{301}".as_bytes(),
         "\u{391}\u{3ac}".as_bytes(),
@@ -261,7 +119,10 @@ mod tests {
         prop_assert!(tokenizer.splitter.is_some(), "{arguments:?}");
         let (mut ours, mut expected) = (Vec::new(), Vec::new());
         tokenizer.tokenize(text, &mut |token: &[u8], at: bool| ours.push((token.to_vec(), at))).unwrap();
-        tokenizer.by_sqlite(text, &mut |token: &[u8], at: bool| expected.push((token.to_vec(), at))).unwrap();
+        tokenizer
+            .sqlite
+            .split(text, &mut |token: &[u8], at: bool| expected.push((token.to_vec(), at)))
+            .unwrap();
         prop_assert_eq!(ours, expected, "{:?} {:?}", arguments, text);
         Ok(())
     }
@@ -300,8 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn a_tokenizer_with_another_way_to_split_gets_whole_texts() {
-        assert!(tokenizer(&["porter"]).splitter.is_none());
-        assert!(tokenizer(&["porter", "ascii"]).splitter.is_none());
+    fn texts_of_a_tokenizer_whose_tokens_of_ascii_are_not_known_are_split_by_sqlite() {
+        // SQLite folds an `A` to an `a`, and takes an `a` for a separator.
+        assert!(tokenizer(&["porter", "unicode61", "separators", "a"]).splitter.is_none());
+        assert!(tokenizer(&["porter", "trigram"]).splitter.is_none());
     }
 }

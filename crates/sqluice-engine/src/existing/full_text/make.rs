@@ -22,10 +22,8 @@ use crate::trees::Settings;
 /// The number of the segment that holds all terms. SQLite uses the next ones.
 const SEGMENT: u16 = 1;
 
-/// The size of a part of the table in bytes, whose rows one worker reads: smaller parts would make more doclists for each term.
-const PART_BYTES: usize = 8 << 20;
-
-/// The number of parts for each worker, if the table has as many: no worker should be idle for long at the end.
+/// The number of parts of the table for each worker. More and smaller parts would make more doclists for each term, and with fewer parts,
+/// workers would be idle for longer at the end.
 const PARTS_OF_WORKER: usize = 4;
 
 /// The number of doclists between two reports of the progress.
@@ -134,7 +132,7 @@ impl Making<'_> {
         let Settings { geometry, page_count, workers, .. } = **settings;
         let view = transaction.view(page_count, progress)?;
         let tree = Tree { root_page: transaction.root_page(name)?, kind: Kind::Table, geometry, page_count };
-        let scan = Scan::in_parts_of(&mut view.pages(), tree, PART_BYTES);
+        let scan = Scan::in_parts_of(&mut view.pages(), tree, usize::MAX);
         let scan = scan.and_then(|scan| scan.with_parts(&mut view.pages(), PARTS_OF_WORKER * workers));
         let scan = scan.map_err(|error| view.failed(error))?.with_fields(ours.texts.wanted());
         in_parts((view, name), &scan, workers, || Ok(TextTaker::new(&ours.texts, collector.worker()?)))
