@@ -1,17 +1,21 @@
-//! Splits the ASCII parts of texts as the tokenizers of SQLite do.
+//! Splits texts as the tokenizers of SQLite do: ASCII parts here, other words by SQLite.
 //!
 //! ```text
 //!  unicode61, ascii    one tWo  nahé, three          trigram    word né
 //!                      ─── ───  ────  ─────                     ────
 //!                      here     SQLite  here                    here  └── SQLite: rd né
 //!
-//!  porter              running nahé             `running` is split here; its stem, `run`, is SQLite's
+//!  porter              running nahé
+//!                      ─────── ────
+//!                      split here; SQLite makes the stem
 //! ```
 //!
 //! These tokenizers look at a text byte by byte as long as it is ASCII: a byte is a separator, or a character of a token, folded to another
-//! byte. The tokenizer itself tells for each byte, once, if it is a separator or a character, so all options of the tokenizer count. Parts
-//! with other characters go to SQLite. A part of words ends at an ASCII separator, where SQLite begins anew. A part of trigrams has the two
-//! characters before it and after it, with which its characters are together in a trigram.
+//! byte. The tokenizer itself tells for each byte, once, if it is a separator or a character, so all options of the tokenizer count.
+//!
+//! A word with other characters ends at an ASCII separator, where SQLite begins anew. SQLite splits such a word, and makes the stem of each
+//! word for `porter`, but the answers for short words are kept (`asked`). A part of trigrams that goes to SQLite has the two characters before
+//! it and after it, with which its characters are together in a trigram.
 //!
 //! Invariant: the tokens are those that the tokenizer gives for the whole text, for every text.
 
@@ -46,6 +50,7 @@ pub(super) struct Splitter {
     folded: [u8; 256],
     /// The folded bytes of a text.
     buffer: Vec<u8>,
+    /// The tokens of short words that SQLite has split.
     asked: AskedWords,
 }
 
@@ -178,7 +183,7 @@ impl Splitter {
     }
 }
 
-/// Calls `each` with the tokens of a word, which SQLite knows.
+/// Calls `each` with the tokens of a word that SQLite splits now, or has split before.
 #[inline]
 fn by_sqlite<F: FnMut(&[u8], bool)>(
     word: &[u8],

@@ -1,4 +1,4 @@
-//! Splits texts into the tokens of a tokenizer of SQLite: ASCII parts of most texts by `split`, which gives the same tokens, others by SQLite.
+//! Splits texts into the tokens that a tokenizer of SQLite gives: most texts by `split`, others by SQLite itself.
 
 use super::split::Splitter;
 pub(crate) use super::sqlite_tokenizer::NoTokenizer;

@@ -11,11 +11,9 @@
 use std::mem;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row as SqlRow};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row as SqlRow};
 use sqluice_core::error::{Error, Result};
 use sqluice_format::database::Header;
 use sqluice_format::page::DATABASE_HEADER_BYTES;
@@ -31,13 +29,9 @@ use crate::deflate::{InflateError, Inflater};
 /// The read version in the header of a database with a rollback journal.
 const ROLLBACK: u8 = 1;
 
-/// The time between two attempts to read a database that SQLite calls busy.
-const PAUSE: Duration = Duration::from_millis(1);
-
 /// A reader; see the module's description.
 pub(super) struct Reader {
     connection: Connection,
-    busy_timeout: Duration,
     layout: Layout,
     path: PathBuf,
     holds: bool,
@@ -131,7 +125,6 @@ impl Reader {
         let connection = open().map_err(|error| failed(error, "open", path))?;
         Ok(Reader {
             connection,
-            busy_timeout: options.busy_timeout,
             layout,
             path: path.to_owned(),
             holds: !options.shared,
@@ -228,7 +221,7 @@ impl Reader {
             None => Some(self.connection.unchecked_transaction().map_err(failed)?),
             Some(_) => None,
         };
-        let found = until_free(self.busy_timeout, || self.measured(key)).map_err(failed)?;
+        let found = self.measured(key).map_err(failed)?;
         let Some((rowid, row)) = found else { return Ok(None) };
         let bytes = match Stored::of(row, self.layout) {
             Stored::Other => return Ok(None),
@@ -270,13 +263,10 @@ impl Reader {
     /// Replaces `out` by an entire blob. Returns its length, or `None` if the key does not exist or its row is not a blob.
     fn whole(&self, key: &[u8], inflater: &mut Option<Inflater>, out: &mut Vec<u8>) -> Result<Option<u64>> {
         let failed = |error| failed(error, "read", &self.path);
-        let read = || -> rusqlite::Result<Result<Option<u64>>> {
-            let mut select = self.connection.prepare_cached(self.layout.select())?;
-            let mut rows = select.query([Key(key)])?;
-            let Some(row) = rows.next()? else { return Ok(Ok(None)) };
-            Ok(take(row, self.layout, inflater, out).map_err(|error| of_key(error, key, &self.path)))
-        };
-        until_free(self.busy_timeout, read).map_err(failed)?
+        let mut select = self.connection.prepare_cached(self.layout.select()).map_err(failed)?;
+        let mut rows = select.query([Key(key)]).map_err(failed)?;
+        let Some(row) = rows.next().map_err(failed)? else { return Ok(None) };
+        take(row, self.layout, inflater, out).map_err(|error| of_key(error, key, &self.path))
     }
 
     /// Appends a range of a blob, read through a blob handle, which reads no more than necessary.
@@ -302,13 +292,11 @@ impl Reader {
             let mut roots = self.connection.prepare_cached(layout.roots())?;
             roots.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()
         };
-        let begin = || {
-            begin().inspect_err(|_| {
-                // The BEGIN may have failed, so the ROLLBACK may fail, too.
-                let _ = self.connection.execute_batch("ROLLBACK");
-            })
-        };
-        let roots = until_free(self.busy_timeout, begin).map_err(|error| failed(error, "read", path))?;
+        let roots = begin().map_err(|error| {
+            // The BEGIN may have failed, so the ROLLBACK may fail, too.
+            let _ = self.connection.execute_batch("ROLLBACK");
+            failed(error, "read", path)
+        })?;
         let header = RawFile::of(&self.connection).and_then(header);
         if header.is_some_and(|header| header.read_version != ROLLBACK) {
             // In WAL mode, a held transaction would prevent the log from being reset.
@@ -328,23 +316,6 @@ impl Reader {
         });
         self.held = Some(Held { pages });
         Ok(())
-    }
-}
-
-/// Calls `read` again as long as SQLite calls the database busy, up to the busy timeout. SQLite waits by itself, but its documentation says
-/// that there are cases in which it returns at once.
-fn until_free<T>(timeout: Duration, mut read: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
-    let begun = Instant::now();
-    loop {
-        match read() {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && begun.elapsed() < timeout =>
-            {
-                thread::sleep(PAUSE);
-            }
-            other => return other,
-        }
     }
 }
 
