@@ -119,12 +119,106 @@ struct Record<'a> {
     #[serde(flatten)]
     run: Run,
     commit: &'a str,
-    input: Value,
+    input: &'a Value,
     beside: &'a [String],
     rounds: &'a [Round],
-    ratios: Vec<Ratio>,
+    ratios: &'a [Ratio],
     /// The printed tables, in Markdown.
     report: &'a str,
+}
+
+/// A comparison whose laps all ran.
+#[derive(Debug)]
+pub struct Finished {
+    /// The name of the comparison.
+    pub benchmark: &'static str,
+    /// The command that ran it.
+    pub command: String,
+    /// The time of its start, as in `2026-11-22T03:16:00Z`.
+    pub taken: String,
+    /// Its duration in seconds.
+    pub seconds: f64,
+    /// The version of the measured program.
+    pub version: String,
+    /// The measured machine.
+    pub machine: Machine,
+    /// The other programs, with their versions.
+    pub beside: Vec<String>,
+    /// The description of the input.
+    pub input: Value,
+    /// The parts of the comparison, as experiments of the lab.
+    pub experiments: Vec<Experiment>,
+    /// The laps of each round.
+    pub rounds: Vec<Round>,
+    /// The ratios within a round.
+    pub ratios: Vec<Ratio>,
+    /// The tables, in Markdown.
+    pub tables: String,
+}
+
+impl Finished {
+    /// Returns the tables and ratios in Markdown.
+    pub fn report(&self) -> String {
+        let mut report = self.tables.trim().to_owned() + "\n";
+        if !self.ratios.is_empty() {
+            report += &format!("\n{}", ratio::table(&self.ratios));
+        }
+        report
+    }
+
+    /// Prints the tables and ratios, and saves the record in the folder `results`.
+    ///
+    /// # Errors
+    /// When standard output is closed, or the record can't be written.
+    pub fn save(self, results: &Path) -> anyhow::Result<()> {
+        let report = self.report();
+        let Finished {
+            benchmark,
+            command,
+            taken,
+            seconds,
+            version,
+            machine,
+            beside,
+            input,
+            experiments,
+            rounds,
+            ratios,
+            ..
+        } = self;
+        let mut text = format!("\n{report}\nmachine: {machine}\nprogram: {version}\n");
+        if !beside.is_empty() {
+            text += &format!("beside: {}\n", beside.join("; "));
+        }
+        let file = results.join(format!("{benchmark}-{}.json", taken.replace(':', "")));
+        let run = Run {
+            taken,
+            sqluice: version,
+            machine: machine.facts,
+            scale: input.to_string(),
+            runs: u32::try_from(rounds.len()).unwrap_or(u32::MAX),
+            warmup: 0,
+            command,
+            seconds,
+            interrupted: false,
+            experiments,
+        };
+        let record = Record {
+            benchmark,
+            run,
+            commit: &machine.commit,
+            input: &input,
+            beside: &beside,
+            rounds: &rounds,
+            ratios: &ratios,
+            report: &report,
+        };
+        let json = serde_json::to_string_pretty(&record)? + "\n";
+        std::fs::create_dir_all(results)
+            .and_then(|()| std::fs::write(&file, json))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        say(&format!("{text}record: {}\n", file.display()))
+    }
 }
 
 impl<'a> House<'a> {
@@ -222,41 +316,27 @@ impl<'a> House<'a> {
         tables: &str,
     ) -> anyhow::Result<()> {
         let Start { machine, version, taken, beside, .. } = &self.start;
-        let ratios = Ratio::all(ratios, rounds);
-        let mut report = tables.trim().to_owned() + "\n";
-        if !ratios.is_empty() {
-            report += &format!("\n{}", ratio::table(&ratios));
-        }
-        let mut text = format!("\n{report}\nmachine: {machine}\nprogram: {version}\n");
-        if !beside.is_empty() {
-            text += &format!("beside: {}\n", beside.join("; "));
-        }
-        let run = Run {
-            taken: taken.clone(),
-            sqluice: version.clone(),
-            machine: machine.facts.clone(),
-            scale: input.to_string(),
-            runs: u32::from(self.options.rounds),
-            warmup: 0,
+        let finished = Finished {
+            benchmark,
             // Scripts in `bench` run this program, each with its own name as the first argument.
             command: format!("bench/{}", std::env::args().skip(1).collect::<Vec<_>>().join(" ")),
+            taken: taken.clone(),
             seconds: self.begun.elapsed().as_secs_f64(),
-            interrupted: false,
+            version: version.clone(),
+            machine: machine.clone(),
+            beside: beside.clone(),
+            input,
             experiments: experiments(benchmark, ways, rounds),
+            rounds: rounds.to_vec(),
+            ratios: Ratio::all(ratios, rounds),
+            tables: tables.to_owned(),
         };
-        let commit = &machine.commit;
-        let record = Record { benchmark, run, commit, input, beside, rounds, ratios, report: &report };
-        let file = self.options.results().join(format!("{benchmark}-{}.json", taken.replace(':', "")));
-        let json = serde_json::to_string_pretty(&record)? + "\n";
-        std::fs::create_dir_all(self.options.results())
-            .and_then(|()| std::fs::write(&file, json))
-            .with_context(|| format!("cannot write {}", file.display()))?;
-        say(&format!("{text}record: {}\n", file.display()))
+        finished.save(&self.options.results())
     }
 }
 
 /// Converts each part of a comparison to an experiment in the lab's record.
-fn experiments<T, R>(benchmark: &str, ways: &[Way<T, R>], rounds: &[Round]) -> Vec<Experiment> {
+pub fn experiments<T, R>(benchmark: &str, ways: &[Way<T, R>], rounds: &[Round]) -> Vec<Experiment> {
     let mut experiments: Vec<Experiment> = Vec::new();
     for way in ways {
         let laps = laps(rounds, way.name);

@@ -116,6 +116,11 @@ pub fn memory(laps: &[&Lap]) -> String {
     format!("{:.0} MiB", mib(spread(laps, |lap| lap.memory_bytes as f64).max))
 }
 
+/// Formats the cell with memory in whole MiB, the highest of all laps; empty if it was not measured.
+pub fn beyond(laps: &[&Lap]) -> String {
+    if laps.iter().all(|lap| lap.memory_bytes == 0) { String::new() } else { memory(laps) }
+}
+
 /// Returns the spread of a value of laps, of which there must be at least one.
 pub fn spread(laps: &[&Lap], value: impl Fn(&Lap) -> f64) -> Spread {
     let values: Vec<f64> = laps.iter().map(|lap| value(lap)).collect();

@@ -9,7 +9,7 @@
 //!
 //! * [`words`](mod@words), [`machine`], [`process`], [`shell`], [`options`], [`sqluice`]
 //! * [`lap`], [`rounds`], [`ratio`], [`house`]: a lap, rounds of laps, ratios within a round, a comparison from start to record
-//! * [`readme`]: the page of results, from kept records
+//! * [`script`]: the records of comparisons that are scripts in Python; [`readme`]: the page of results, from kept records
 //! * [`db`], [`found`]: opens databases with SQLite, and reads the rows that a lap wrote
 //!
 //! A comparison is data: a list of ways, each with its part (a group of ways that run in the same rounds), its name, its title and the
@@ -39,6 +39,7 @@ pub mod process;
 pub mod ratio;
 pub mod readme;
 pub mod rounds;
+pub mod script;
 pub mod search;
 pub mod shell;
 pub mod sqluice;

@@ -13,7 +13,8 @@ use serde_json::Value;
 use sqluice_bench::options::{compare, ended, say};
 use sqluice_bench::words::Words;
 use sqluice_bench::{
-    billion, check, databases, entities, existing, generate, index, load, lookalike, readme, search, stores,
+    billion, check, databases, entities, existing, generate, index, load, lookalike, readme, script, search,
+    stores,
 };
 use sqluice_lab::record::Run;
 use sqluice_lab::report;
@@ -46,6 +47,8 @@ enum Comparison {
     Report(Report),
     #[command(hide = true)]
     Lap(Lap),
+    #[command(hide = true)]
+    Script(script::Settings),
 }
 
 /// Runs a single lap in this process. Only the process of a comparison calls this.
@@ -126,5 +129,6 @@ fn main() -> ExitCode {
         Comparison::Stores(settings) => compare("stores", |runner| stores::run(settings, runner)),
         Comparison::Report(report) => ended(report.run(), false),
         Comparison::Lap(lap) => ended(lap.run(), false),
+        Comparison::Script(settings) => ended(script::run(settings), false),
     }
 }

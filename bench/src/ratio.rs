@@ -30,6 +30,16 @@ impl Ratio {
     }
 
     fn new(&(what, ratio, claim): &Compared, rounds: &[Round]) -> Option<Ratio> {
+        Ratio::of(what, ratio, claim, rounds)
+    }
+
+    /// Computes a ratio. Returns `None` if a round lacks a lap.
+    pub fn of(
+        what: &'static str,
+        ratio: impl Fn(&Round) -> Option<f64>,
+        claim: &'static str,
+        rounds: &[Round],
+    ) -> Option<Ratio> {
         let ratios: Option<Vec<f64>> = rounds.iter().map(ratio).collect();
         let spread = Spread::of_samples(&ratios?)?;
         let claim = (!claim.is_empty()).then_some(claim);

@@ -65,6 +65,8 @@ struct Held {
     end: usize,
     places: Vec<u32>,
     prefixes: Vec<u128>,
+    /// The largest `end` and the largest number of items so far: memory that is never written takes no space.
+    written: (usize, usize),
 }
 
 /// A view of the full items for sorting: an item is found by its index in `places`.
@@ -151,7 +153,7 @@ impl<'a> Buffer<'a> {
         let needed = HEAD_BYTES_MAX + record_bytes + SLACK_BYTES;
         self.make_room(needed)?;
         let layout = &self.sorter.layout;
-        let Held { arena, end, places, prefixes } = &mut self.held;
+        let Held { arena, end, places, prefixes, .. } = &mut self.held;
         let place = *end;
         let arena = room(arena, place + needed);
         let start = place + item::write_head(layout, rowid, number, record_bytes, &mut arena[place..]);
@@ -447,7 +449,7 @@ impl<'a> Buffer<'a> {
         // Fewer full items will fit, so they need less scratch memory.
         self.scratch = Scratch::default();
         let order = &self.sorter.layout.order;
-        let Held { arena, end, places, prefixes } = &mut self.held;
+        let Held { arena, end, places, prefixes, .. } = &mut self.held;
         if let Some(keys) = self.keys.take() {
             keys.decode(order, |decoded| {
                 let item_end = *end + decoded.bytes().len();
@@ -507,7 +509,7 @@ impl<'a> Buffer<'a> {
     /// # Errors
     /// None at present: nothing is written to disk.
     pub fn flush(&mut self) -> Result<()> {
-        let Held { mut arena, end, places, mut prefixes } = std::mem::take(&mut self.held);
+        let Held { mut arena, end, places, mut prefixes, .. } = std::mem::take(&mut self.held);
         let layout = &self.sorter.layout;
         if let Some(keys) = &mut self.keys {
             let form = keys.form;
@@ -569,7 +571,7 @@ fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
 
 impl Held {
     /// Reserves memory for as many items of the average size so far as `items_bytes` bytes allow, so that the arena is not reallocated. An
-    /// eighth more is reserved, for items that are shorter or longer than so far: memory that is never written takes no space.
+    /// eighth more is reserved, for items that are shorter or longer than so far.
     fn reserve(&mut self, items_bytes: usize) {
         let with_others = |count: usize| count + count / 8;
         let each = self.end / self.places.len() + 1;
@@ -588,10 +590,12 @@ impl Held {
         memory::advise_large(&mut self.prefixes);
     }
 
-    /// Removes all items. Frees the memory if it has grown too large, because short items were followed by long ones, or long items by
+    /// Removes all items. Frees the memory if too much of it was written, because short items were followed by long ones, or long items by
     /// short ones.
     fn clear(&mut self, items_bytes: usize) {
-        if self.arena.capacity() + ITEM_BYTES * self.places.capacity() > items_bytes + items_bytes / 4 {
+        let (end, items) = self.written;
+        self.written = (end.max(self.end), items.max(self.places.len()));
+        if self.written.0 + ITEM_BYTES * self.written.1 > items_bytes + items_bytes / 4 {
             *self = Held::default();
         }
         self.end = 0;
