@@ -2,8 +2,8 @@
 
 sqluice's sinks are compared with sinks that receive the same blocks and only count the rows, and with the engine's own SQLite connector;
 the commit of shards with a copy of their bytes. A second round, in which tasks merge the shards (one after another here), is compared
-with the commit by one process that it replaces.
-The rows that were written or read are counted before the time is recorded.
+with the commit by one process that it replaces. The rows that were written or read are counted before the time is recorded. Seconds on
+cores were measured only where all work runs in this process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import argparse
 import os
 import shutil
 import sqlite3
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -25,41 +24,7 @@ import pyarrow
 import sqluice
 from sqluice.distributed import Job, Placed, Shard
 
-# A claim: a way, the other way, "at least" (times the other's rate) or "at most" (times the other's time), and the factor.
-Claim = tuple[str, str, str, float]
-
-
-def timed(run: Callable[[], object]) -> float:
-    began = time.monotonic()
-    run()
-    return time.monotonic() - began
-
-
-def report(title: str, rows: dict[str, int], seconds: dict[str, list[float]], claims: list[Claim]) -> None:
-    print(f"\n{title}", flush=True)
-    for name, laps in seconds.items():
-        median = statistics.median(laps)
-        print(f"  {name:12} {rows[name]:13,} rows  {median:8.2f} s ({min(laps):.2f}..{max(laps):.2f})  {rows[name] / median:13,.0f} rows/s", flush=True)
-    for what, beside, kind, bound in claims:
-        pairs = list(zip(seconds[what], seconds[beside], strict=True))
-        if kind == "at most":
-            quantity, ratios = "time", [mine / other for mine, other in pairs]
-            met = statistics.median(ratios) <= bound
-        else:
-            quantity, ratios = "rate", [(rows[what] / mine) / (rows[beside] / other) for mine, other in pairs]
-            met = statistics.median(ratios) >= bound
-        ratio = f"{statistics.median(ratios):.2f} ({min(ratios):.2f}..{max(ratios):.2f})"
-        print(f"  {quantity} of {what} to {beside}: {ratio}, {kind} {bound:g}: {'met' if met else 'short'}", flush=True)
-
-
-def rounds_of(ways: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
-    """Runs all ways once in each round, in reverse order in every second round. Returns the seconds of each way."""
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for lap in range(rounds):
-        for name in ways if lap % 2 == 0 else reversed(ways):
-            seconds[name].append(timed(ways[name]))
-    return seconds
-
+from house import House, Lap, Way, timed
 
 def check(found: int, wanted: int) -> None:
     if found != wanted:
@@ -83,7 +48,7 @@ class Connect:
         return sqlite3.connect(self.db, timeout=60)
 
 
-def ray_sinks(folder: Path, rows: int, few: int, rounds: int) -> None:
+def ray_sinks(house: House, folder: Path, rows: int, few: int) -> None:
     import ray
     import sqluice.ray
     from ray.data import Datasink
@@ -115,15 +80,22 @@ def ray_sinks(folder: Path, rows: int, few: int, rounds: int) -> None:
         data(few).write_sql("INSERT INTO t VALUES (?, ?)", Connect(db))
         check(count(db), few)
 
-    ways: dict[str, Callable[[], None]] = {"sqluice": ours, "counting": lambda: data(rows).write_datasink(Counting()), "write_sql": sql}
+    def counting() -> None:
+        data(rows).write_datasink(Counting())
+
     # A first run that is not timed starts the workers.
-    ways["counting"]()
-    seconds = rounds_of(ways, rounds)
-    claims: list[Claim] = [("sqluice", "counting", "at least", 0.6), ("sqluice", "write_sql", "at least", 50)]
-    report("Ray, rows made in the workers, two integer columns", {"sqluice": rows, "counting": rows, "write_sql": few}, seconds, claims)
+    counting()
+    ways = [
+        Way("ray-sqluice", "`SQLiteDatasink`, durable", lambda: timed(rows, ours)),
+        Way("ray-counting", "a sink that counts", lambda: timed(rows, counting)),
+        Way("ray-sql", "`write_sql`", lambda: timed(few, sql)),
+    ]
+    house.compare("Ray, rows made in the workers", ways)
+    house.ratio("rate of the sink of Ray to one that counts", "rate", "ray-sqluice", "ray-counting", "at least 0.6")
+    house.ratio("rate of the sink of Ray to `write_sql`", "rate", "ray-sqluice", "ray-sql", "at least 50")
 
 
-def ray_reads(folder: Path, rows: int, few: int, rounds: int) -> None:
+def ray_reads(house: House, folder: Path, rows: int, few: int) -> None:
     import ray
     import sqluice.ray
 
@@ -142,17 +114,23 @@ def ray_reads(folder: Path, rows: int, few: int, rounds: int) -> None:
         counts = data.map_batches(counted, batch_size=None, batch_format="pyarrow").sum("rows")
         check(int(counts), wanted)
 
-    ways: dict[str, Callable[[], None]] = {
-        "sqluice": lambda: consume(ray.data.read_datasource(sqluice.ray.SQLiteDatasource(large, "t")), rows),
-        "read_sql": lambda: consume(ray.data.read_sql("SELECT * FROM t", Connect(small)), few),
-    }
-    seconds = rounds_of(ways, rounds)
-    report("Ray, a table read", {"sqluice": rows, "read_sql": few}, seconds, [("sqluice", "read_sql", "at least", 10)])
+    def ours() -> None:
+        consume(ray.data.read_datasource(sqluice.ray.SQLiteDatasource(large, "t")), rows)
+
+    def sql() -> None:
+        consume(ray.data.read_sql("SELECT * FROM t", Connect(small)), few)
+
+    ways = [
+        Way("read-sqluice", "`SQLiteDatasource`", lambda: timed(rows, ours)),
+        Way("read-sql", "`read_sql`", lambda: timed(few, sql)),
+    ]
+    house.compare("Ray, a table read and counted", ways)
+    house.ratio("rate of Ray's read to `read_sql`", "rate", "read-sqluice", "read-sql", "at least 10")
     os.remove(large)
     os.remove(small)
 
 
-def spark_sinks(folder: Path, rows: int, rounds: int) -> None:
+def spark_sinks(house: House, folder: Path, rows: int) -> None:
     import sqluice.spark
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
@@ -188,19 +166,24 @@ def spark_sinks(folder: Path, rows: int, rounds: int) -> None:
         frame.write.format("sqluice").mode("append").option("path", str(db)).option("table", "t").option("primaryKey", "id").save()
         check(count(db), rows)
 
-    ways: dict[str, Callable[[], None]] = {"sqluice": ours, "counting": lambda: frame.write.format("counting").mode("append").save()}
+    def counting() -> None:
+        frame.write.format("counting").mode("append").save()
+
     # A first run that is not timed starts Python in the workers.
-    ways["counting"]()
-    seconds = rounds_of(ways, rounds)
+    counting()
+    ways = [
+        Way("spark-sqluice", '`df.write.format("sqluice")`, durable', lambda: timed(rows, ours)),
+        Way("spark-counting", "an Arrow sink that counts", lambda: timed(rows, counting)),
+    ]
+    house.compare("Spark, rows made by Spark", ways)
     session.stop()
-    claims: list[Claim] = [("sqluice", "counting", "at least", 0.7)]
-    report("Spark, rows made by Spark, two integer columns", {"sqluice": rows, "counting": rows}, seconds, claims)
+    house.ratio("rate of the sink of Spark to one that counts", "rate", "spark-sqluice", "spark-counting", "at least 0.7")
 
 
 SHARDS = 64
 
 
-def commits(folder: Path, rows: int, rounds: int) -> None:
+def commits(house: House, folder: Path, rows: int) -> None:
     kept = folder / "shards"
     kept.mkdir()
     db = folder / "t.db"
@@ -222,82 +205,95 @@ def commits(folder: Path, rows: int, rounds: int) -> None:
         shutil.move(staged / shard.name, kept / shard.name)
     job.abort()
 
-    seconds: dict[str, list[float]] = {"commit": [], "copy": []}
-    for _ in range(rounds):
+    number = each * SHARDS
+
+    def warm() -> None:
         for shard in shards:
             (kept / shard.name).read_bytes()
-        again, staged = begun()
+
+    def commit() -> Lap:
+        warm()
+        job, staged = begun()
         for shard in shards:
             os.link(kept / shard.name, staged / shard.name)
-        seconds["commit"].append(timed(lambda job=again: job.commit(shards)))  # type: ignore[misc]
-        check(count(db), each * SHARDS)
+        lap = timed(number, lambda: job.commit(shards))
+        check(count(db), number)
+        return lap
 
-        def copy() -> None:
-            with open(folder / "copy", "wb") as out:
-                for shard in shards:
-                    with open(kept / shard.name, "rb") as file:
-                        shutil.copyfileobj(file, out, 8 << 20)
-                out.flush()
-                os.fsync(out.fileno())
+    def copied() -> None:
+        with open(folder / "copy", "wb") as out:
+            for shard in shards:
+                with open(kept / shard.name, "rb") as file:
+                    shutil.copyfileobj(file, out, 8 << 20)
+            out.flush()
+            os.fsync(out.fileno())
 
-        seconds["copy"].append(timed(copy))
+    def copy() -> Lap:
+        warm()
+        lap = timed(number, copied)
         os.remove(folder / "copy")
-    number = each * SHARDS
-    report(f"The commit of {SHARDS} shards with an index on text", {"commit": number, "copy": number}, seconds, [("commit", "copy", "at most", 2.0)])
+        return lap
+
+    ways = [
+        Way("commit", f"commit of {SHARDS} shards into one database", commit),
+        Way("copy", "a copy of the bytes of the shards, synced", copy),
+    ]
+    house.compare("Shards with an index on text", ways)
+    house.ratio("time of the commit to the copy", "time", "commit", "copy", "at most 2")
 
 
-def cpu_seconds(run: Callable[[], object]) -> float:
-    """Returns the CPU seconds of all threads of this process, which vary less than the time on a busy machine."""
+def measured(rows: int, run: Callable[[], object]) -> Lap:
+    """Runs a function in this process, and measures its time, and the CPU seconds of all threads, which vary less on a busy machine."""
     began = time.process_time()
-    run()
-    return time.process_time() - began
+    lap = timed(rows, run)
+    lap.cpu_seconds = time.process_time() - began
+    return lap
 
 
-def second_rounds(folder: Path, rows: int, rounds: int, index: str | None) -> None:
+def second_rounds(house: House, folder: Path, rows: int, index: str | None) -> None:
+    """Compares a commit by one process with a second round, in which tasks write the shards' rows to their places in the database (one after
+    another here)."""
     db = folder / "t.db"
     shards_count = 16
     each = rows // shards_count
+    total = each * shards_count
     names = pyarrow.array([f"area {number:05}" for number in range(1000)])
 
-    def written(second_round: bool) -> tuple[Job, list[Shard], float]:
+    def written(second_round: bool) -> tuple[Job, list[Shard], Lap]:
         job = Job(db, "t", primary_key="id", index=index, second_round=second_round)
         job.begin()
         shards: list[Shard] = []
-        seconds = spent = 0.0
+        whole = Lap(total, 0.0)
         for task in range(shards_count):
             ids = numpy.arange(task * each, task * each + each)
             table = pyarrow.table({"id": ids, "area": names.take(pyarrow.array(ids * 7919 % 1000))})
-            began, began_cpu = time.monotonic(), time.process_time()
-            shards += job.write(table.to_batches(), task)
-            seconds += time.monotonic() - began
-            spent += time.process_time() - began_cpu
-        cpu["write, count" if second_round else "write"].append(spent)
-        return job, shards, seconds
+            lap = measured(each, lambda: shards.extend(job.write(table.to_batches(), task)))  # noqa: B023
+            whole.seconds += lap.seconds
+            whole.cpu_seconds += lap.cpu_seconds
+        return job, shards, whole
 
-    seconds: dict[str, list[float]] = {"write": [], "commit": [], "write, count": [], "places": [], "commit rest": []}
-    cpu: dict[str, list[float]] = {name: [] for name in seconds}
-
-    def lap(name: str, run: Callable[[], object]) -> None:
-        cpu[name].append(cpu_seconds(lambda: seconds[name].append(timed(run))))
-
-    for _ in range(rounds):
-        job, shards, took = written(False)
-        seconds["write"].append(took)
-        staged_bytes = sum(shard.bytes for shard in shards)
-        lap("commit", lambda: job.commit(shards))  # noqa: B023
-        check(count(db), each * shards_count)
-        job, shards, took = written(True)
-        seconds["write, count"].append(took)
-        places = job.plan(shards)
+    part = "an index on text" if index else "no index"
+    name = "second-index" if index else "second"
+    rounds = []
+    for _ in house.rounds:
+        laps = {}
+        job, shards, laps[f"{name}-write"] = written(False)
+        laps[f"{name}-commit"] = measured(total, lambda: job.commit(shards))  # noqa: B023
+        check(count(db), total)
+        job, shards, laps[f"{name}-counted"] = written(True)
         placed: list[Placed] = []
-        lap("places", lambda: placed.extend([job.place(place) for place in places]))  # noqa: B023
-        lap("commit rest", lambda: job.commit(shards, placed=placed))  # noqa: B023
-        target_bytes = os.path.getsize(db)
-        check(count(db), each * shards_count)
-    about = "no index" if index is None else "an index on text"
-    title = f"A second round of {shards_count} shards, {about}: {staged_bytes:,} bytes of shards, {target_bytes:,} of the target"
-    report(title, dict.fromkeys(seconds, each * shards_count), seconds, [])
-    print("  seconds of CPU: " + ", ".join(f"{name} {statistics.median(laps):.2f}" for name, laps in cpu.items()), flush=True)
+        laps[f"{name}-places"] = measured(total, lambda: placed.extend([job.place(place) for place in job.plan(shards)]))  # noqa: B023
+        laps[f"{name}-rest"] = measured(total, lambda: job.commit(shards, placed=placed))  # noqa: B023
+        check(count(db), total)
+        rounds.append(laps)
+    titles = {
+        f"{name}-write": f"{shards_count} shards written",
+        f"{name}-commit": "their commit by one process",
+        f"{name}-counted": "shards written for a second round",
+        f"{name}-places": "all places written by tasks, one after another",
+        f"{name}-rest": "the commit after that",
+    }
+    house.add(f"A second round, {part}", titles, rounds)
 
 
 def main() -> None:
@@ -310,25 +306,32 @@ def main() -> None:
     parser.add_argument("--dir", type=Path, help="where databases are made")
     args = parser.parse_args()
     only = set(args.only or ["ray", "read", "spark", "commit", "second"])
+    house, beside = House("distributed", args.rounds, ["rows", "seconds", "rate", "cores"]), [f"pyarrow {pyarrow.__version__}"]
     with tempfile.TemporaryDirectory(dir=args.dir) as name:
         folder = Path(name)
         if only & {"ray", "read"}:
             import ray
 
+            beside.append(f"Ray {ray.__version__}")
             ray.init(num_cpus=2, include_dashboard=False, object_store_memory=4 << 30, _node_ip_address="127.0.0.1", log_to_driver=False)
             ray.data.DataContext.get_current().enable_progress_bars = False
             if "ray" in only:
-                ray_sinks(folder, args.rows, args.few, args.rounds)
+                ray_sinks(house, folder, args.rows, args.few)
             if "read" in only:
-                ray_reads(folder, args.read_rows, 10 * args.few, args.rounds)
+                ray_reads(house, folder, args.read_rows, 10 * args.few)
             ray.shutdown()
         if "spark" in only:
-            spark_sinks(folder, args.rows, args.rounds)
+            import pyspark
+
+            beside.append(f"PySpark {pyspark.__version__}")
+            spark_sinks(house, folder, args.rows)
         if "commit" in only:
-            commits(folder, args.rows, args.rounds)
+            commits(house, folder, args.rows)
         if "second" in only:
-            second_rounds(folder, args.rows, args.rounds, None)
-            second_rounds(folder, args.rows, args.rounds, "area")
+            second_rounds(house, folder, args.rows, None)
+            second_rounds(house, folder, args.rows, "area")
+    about = {"rows": args.rows, "read_rows": args.read_rows, "few": args.few}
+    house.finish(f"sqluice {sqluice.__version__}, the Python package (SQLite {sqluice.sqlite_version})", beside, about)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sqlite3
-import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import adbc_driver_sqlite as adbc_package
 import adbc_driver_sqlite.dbapi as adbc
 import adbc_driver_sqluice.dbapi as own_adbc
 import connectorx
@@ -29,7 +30,7 @@ import sqlalchemy
 import sqlite_utils
 import sqluice
 
-MIB = 1 << 20
+from house import House, Lap, Way
 
 
 def memory(what: str) -> int:
@@ -69,69 +70,38 @@ def digest_of(table: pyarrow.Table) -> list[Any]:
     return [table.num_rows, columns]
 
 
-class Way:
-    """A way to fill a database, to change one that `prepare` creates, or to read one."""
+class Comparison:
+    """Ways to fill a database, to change one that exists, or to read one. All must store or return the same rows."""
 
-    def __init__(
-        self, name: str, run: Callable[[Path], object], rounds: int | None = None, prepare: Callable[[Path], object] | None = None
-    ) -> None:
-        self.name, self.run, self.rounds, self.prepare = name, run, rounds, prepare
-        self.seconds: list[float] = []
-        self.memory: list[int] = []
+    def __init__(self, table: str, rows: int, folder: Path) -> None:
+        self.table, self.rows, self.db = table, rows, folder / "lap.db"
+        self.wanted: list[Any] | None = None
 
-    def lap(self, db: Path) -> object:
-        if self.prepare is not None:
-            self.prepare(db)
+    def way(self, name: str, title: str, run: Callable[[Path], object], prepare: Callable[[Path], object] | None = None) -> Way:
+        return Way(name, title, lambda: self.lap(name, run, prepare))
+
+    def lap(self, name: str, run: Callable[[Path], object], prepare: Callable[[Path], object] | None) -> Lap:
+        if prepare is not None:
+            prepare(self.db)
         Path("/proc/self/clear_refs").write_text("5")
         before = memory("VmRSS")
-        began = time.monotonic()
-        result = self.run(db)
-        self.seconds.append(time.monotonic() - began)
+        began, began_cpu = time.monotonic(), time.process_time()
+        result = run(self.db)
+        seconds, cpu = time.monotonic() - began, time.process_time() - began_cpu
         of_result = result.nbytes if isinstance(result, pyarrow.Table) else 0
-        self.memory.append(memory("VmHWM") - before - of_result)
-        return result
+        beyond = max(memory("VmHWM") - before - of_result, 1)
+        found = digest_of(result) if isinstance(result, pyarrow.Table) else digest(self.db, self.table)
+        del result
+        if self.wanted is None:
+            self.wanted = found
+        if found != self.wanted:
+            raise SystemExit(f"{name} has something else:\n{found}\n{self.wanted}")
+        self.db.unlink(missing_ok=True)
+        return Lap(self.rows, seconds, cpu, beyond)
 
 
-# The maximum memory of sqluice beyond the data.
-MEMORY_CLAIMED = 200 * MIB
-
-# Claims: the name of the other way, the name of sqluice's way, and the minimum ratio of their times.
-Claims = list[tuple[str, str, float]]
-
-
-def verdict(met: bool) -> str:
-    return "met" if met else "short"
-
-
-def compare(title: str, table: str, ways: list[Way], rounds: int, rows: int, folder: Path, claims: Claims | None = None) -> None:
-    print(f"\n{title}: {rows:,} rows", flush=True)
-    wanted: list[Any] | None = None
-    for lap in range(rounds):
-        # Every second round runs in reverse order, so that no way always follows the same other one.
-        for way in ways if lap % 2 == 0 else reversed(ways):
-            if way.rounds is not None and lap >= way.rounds:
-                continue
-            db = folder / "lap.db"
-            result = way.lap(db)
-            found = digest_of(result) if isinstance(result, pyarrow.Table) else digest(db, table)
-            del result
-            if wanted is None:
-                wanted = found
-            if found != wanted:
-                raise SystemExit(f"{way.name} has something else:\n{found}\n{wanted}")
-            db.unlink(missing_ok=True)
-    ours = [way for way in ways if way.name.startswith("sqluice")]
-    for way in ways:
-        seconds = f"{statistics.median(way.seconds):8.2f} s ({min(way.seconds):.2f}..{max(way.seconds):.2f})"
-        claim = f", at most {MEMORY_CLAIMED // MIB}: {verdict(max(way.memory) <= MEMORY_CLAIMED)}" if way in ours else ""
-        print(f"  {way.name:36} {seconds}  {max(way.memory) // MIB:5} MiB beyond the data{claim}", flush=True)
-    for way in (way for way in ways if way not in ours):
-        for own in ours:
-            ratios = [theirs / mine for theirs, mine in zip(way.seconds, own.seconds, strict=False)]
-            ratio = f"{statistics.median(ratios):6.2f} ({min(ratios):.2f}..{max(ratios):.2f})"
-            least = next((least for theirs, ours, least in claims or [] if (theirs, ours) == (way.name, own.name)), None)
-            claim = "" if least is None else f", at least {least:g}: {verdict(statistics.median(ratios) >= least)}"
-            print(f"  time of {way.name} to {own.name}: {ratio}{claim}", flush=True)
+# The claim about the memory of sqluice beyond the data, in MiB.
+MEMORY_CLAIMED = "at most 200"
 
 
 def executemany(db: Path, columns: str, rows: Any, places: int) -> None:
@@ -187,20 +157,25 @@ def tuples(count: int) -> list[tuple[int, str, float, str, int]]:
     return [(n, f"name {n}", n / 8, "a common word", n * 7919 % count) for n in range(count)]
 
 
-def compare_methods(rows: int, rounds: int, folder: Path) -> None:
+def compare_methods(house: House, rows: int, folder: Path) -> None:
     """Compares pandas' `to_sql` with sqluice's method, including the start of its child process, and without the method."""
     numbers = range(rows)
     frame = pandas.DataFrame({"a": numbers, "b": [f"name {n}" for n in numbers], "c": [n / 8 for n in numbers], "d": "a common word"})
-    for through, write, least in (
-        ("SQLAlchemy", to_sql_by_engine, 8.0),
-        ("sqlite3", lambda db, frame, method=None: to_sql(db, frame, "t", method), 4.0),
+    for through, write, claim in (
+        ("SQLAlchemy", to_sql_by_engine, "at least 8"),
+        ("sqlite3", lambda db, frame, method=None: to_sql(db, frame, "t", method), "at least 4"),
     ):
+        of, name = Comparison("t", rows, folder), through.lower()
         ways = [
-            Way(f"sqluice.pandas_method, {through}", lambda db, write=write: write(db, frame, method=sqluice.pandas_method)),
-            Way(f"pandas.to_sql, {through}", lambda db, write=write: write(db, frame)),
+            of.way(
+                f"method-{name}",
+                "`pandas.to_sql(method=sqluice.pandas_method)`",
+                lambda db, write=write: write(db, frame, method=sqluice.pandas_method),
+            ),
+            of.way(f"to-sql-{name}", "`pandas.to_sql`", lambda db, write=write: write(db, frame)),
         ]
-        claims = [(ways[1].name, ways[0].name, least)]
-        compare(f"to_sql through {through}", "t", ways, rounds, rows, folder, claims)
+        house.compare(f"A frame through {through}", ways)
+        house.ratio(f"time of `pandas.to_sql` to the same with the method, through {through}", "time", f"to-sql-{name}", f"method-{name}", claim)
 
 
 def lineitem(scale: float, folder: Path) -> pyarrow.Table:
@@ -216,6 +191,88 @@ def lineitem(scale: float, folder: Path) -> pyarrow.Table:
     return table
 
 
+def compare_tuples(house: House, count: int, folder: Path) -> None:
+    rows, of = tuples(count), Comparison("t", count, folder)
+    names, columns = ["a", "b", "c", "d", "e"], "a INTEGER, b TEXT, c REAL, d TEXT, e INTEGER"
+    ways = [
+        of.way("list", "`sqluice.write`, a list", lambda db: sqluice.write(db, rows, "t", columns=names)),
+        of.way("generator", "`sqluice.write`, a generator", lambda db: sqluice.write(db, (row for row in rows), "t", columns=names)),
+        of.way("executemany", "`sqlite3`, `executemany` of the list", lambda db: executemany(db, columns, rows, 5)),
+    ]
+    house.compare("Tuples of five values", ways)
+    for name in ("list", "generator"):
+        house.ratio(f"time of `executemany` to `sqluice.write`, a {name}", "time", "executemany", name, "at least 1")
+        house.ratio(f"MiB beyond the data of `sqluice.write`, a {name}", "memory", name, name, MEMORY_CLAIMED)
+
+
+def compare_dicts(house: House, count: int, folder: Path) -> None:
+    some, others = dicts(count), dicts(count, 3)
+
+    def there(db: Path) -> None:
+        sqluice.write(db, some, "t", primary_key="id")
+
+    of = Comparison("t", count, folder)
+    ways = [
+        of.way("dicts", "`sqluice.write`", there),
+        of.way("insert-all", "`sqlite_utils`, `insert_all`", lambda db: insert_all(db, some)),
+    ]
+    house.compare("Dicts of five values", ways)
+    house.ratio("time of `insert_all` to `sqluice.write`", "time", "insert-all", "dicts")
+    of = Comparison("t", count, folder)
+    ways = [
+        of.way("upsert", '`sqluice.write(if_exists="upsert")`', lambda db: sqluice.write(db, others, "t", if_exists="upsert"), there),
+        of.way("upsert-all", "`sqlite_utils`, `upsert_all`", lambda db: insert_all(db, others, upsert=True), there),
+    ]
+    house.compare("Dicts whose keys exist", ways)
+    house.ratio("time of `upsert_all` to `sqluice.write`", "time", "upsert-all", "upsert")
+    of = Comparison("t", count, folder)
+    ways = [
+        of.way("index", "`sqluice.index`", lambda db: sqluice.index(db, "CREATE INDEX i ON t (e)"), there),
+        of.way("create-index", "`sqlite_utils`, `create_index`", create_index, there),
+    ]
+    house.compare("An index on integers of these rows", ways)
+    house.ratio("time of `create_index` to `sqluice.index`", "time", "create-index", "index")
+
+
+def compare_frames(house: House, table: pyarrow.Table, folder: Path) -> None:
+    frame, pandas_frame = polars.from_arrow(table), table.to_pandas()
+    of = Comparison("lineitem", table.num_rows, folder)
+    ways = [
+        of.way("arrow", "`sqluice.write` of a `pyarrow.Table`", lambda db: sqluice.write(db, table, "lineitem")),
+        of.way("polars", "`sqluice.write` of a `polars.DataFrame`", lambda db: sqluice.write(db, frame, "lineitem")),
+        of.way("pandas", "`sqluice.write` of a `pandas.DataFrame`", lambda db: sqluice.write(db, pandas_frame, "lineitem")),
+        of.way("adbc-sqluice", "`adbc_driver_sqluice`, `adbc_ingest` of the `pyarrow.Table`", lambda db: ingest(db, table, own_adbc)),
+        of.way("adbc", "`adbc_driver_sqlite`, `adbc_ingest` of the `pyarrow.Table`", lambda db: ingest(db, table)),
+        of.way("to-sql", "`pandas.to_sql`", lambda db: to_sql(db, pandas_frame)),
+    ]
+    house.compare("`lineitem` into a database", ways)
+    for name, title in (("arrow", "`pyarrow.Table`"), ("polars", "`polars.DataFrame`"), ("pandas", "`pandas.DataFrame`")):
+        claims = ("", "") if name == "pandas" else ("at least 5", "at least 20")
+        house.ratio(f"time of `adbc_ingest` to `sqluice.write` of the {title}", "time", "adbc", name, claims[0])
+        house.ratio(f"time of `pandas.to_sql` to `sqluice.write` of the {title}", "time", "to-sql", name, claims[1])
+        house.ratio(f"MiB beyond the data of `sqluice.write` of the {title}", "memory", name, name, MEMORY_CLAIMED)
+    house.ratio("time of `adbc_driver_sqlite` to `adbc_driver_sqluice`", "time", "adbc", "adbc-sqluice", "at least 4")
+
+
+def compare_reads(house: House, table: pyarrow.Table, folder: Path) -> None:
+    stored = folder / "lineitem.db"
+    sqluice.write(stored, table, "lineitem")
+    of = Comparison("lineitem", table.num_rows, folder)
+    ways = [
+        of.way("read", "`sqluice.read`", lambda _: pyarrow.table(sqluice.read(stored, table="lineitem"))),
+        of.way("fetch", "ADBC, `fetch_arrow_table`", lambda _: fetch(stored)),
+        of.way(
+            "connectorx",
+            "`connectorx.read_sql`",
+            lambda _: connectorx.read_sql(f"sqlite://{stored}", "SELECT * FROM lineitem", return_type="arrow"),
+        ),
+    ]
+    house.compare("`lineitem` into a `pyarrow.Table`", ways)
+    for name, title in (("fetch", "`fetch_arrow_table`"), ("connectorx", "`connectorx.read_sql`")):
+        house.ratio(f"time of {title} to `sqluice.read`", "time", name, "read", "at least 6")
+    house.ratio("MiB beyond the data of `sqluice.read`", "memory", "read", "read", MEMORY_CLAIMED)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="tuples [default: 1000000]")
@@ -225,66 +282,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="[default: 3]")
     parser.add_argument("--dir", type=Path, help="where databases are made")
     args = parser.parse_args()
+    house = House("python", args.rounds, ["rows", "seconds", "cores", "memory"])
     with tempfile.TemporaryDirectory(dir=args.dir) as name:
         folder = Path(name)
-        names = ["a", "b", "c", "d", "e"]
-        columns = "a INTEGER, b TEXT, c REAL, d TEXT, e INTEGER"
-        rows = tuples(args.rows)
-        ways = [
-            Way("sqluice.write, a list", lambda db: sqluice.write(db, rows, "t", columns=names)),
-            Way("sqluice.write, a generator", lambda db: sqluice.write(db, (row for row in rows), "t", columns=names)),
-            Way("sqlite3 executemany", lambda db: executemany(db, columns, rows, 5)),
-        ]
-        claims = [("sqlite3 executemany", way.name, 1.0) for way in ways[:2]]
-        compare("tuples", "t", ways, args.rounds, args.rows, folder, claims)
-        del rows
-        some, others = dicts(args.dicts), dicts(args.dicts, 3)
-
-        def there(db: Path) -> None:
-            sqluice.write(db, some, "t", primary_key="id")
-
-        ways = [
-            Way("sqluice.write, dicts", there),
-            Way("sqlite_utils insert_all", lambda db: insert_all(db, some)),
-        ]
-        compare("dicts", "t", ways, args.rounds, args.dicts, folder)
-        ways = [
-            Way("sqluice.write, upsert", lambda db: sqluice.write(db, others, "t", if_exists="upsert"), prepare=there),
-            Way("sqlite_utils upsert_all", lambda db: insert_all(db, others, upsert=True), prepare=there),
-        ]
-        compare("dicts with keys that are there", "t", ways, args.rounds, args.dicts, folder)
-        ways = [
-            Way("sqluice.index", lambda db: sqluice.index(db, "CREATE INDEX i ON t (e)"), prepare=there),
-            Way("sqlite_utils create_index", create_index, prepare=there),
-        ]
-        compare("an index on them", "t", ways, args.rounds, args.dicts, folder)
-        del some, others
-        compare_methods(args.frame_rows, args.rounds, folder)
+        compare_tuples(house, args.rows, folder)
+        compare_dicts(house, args.dicts, folder)
+        compare_methods(house, args.frame_rows, folder)
         table = lineitem(args.scale, folder)
-        frame = polars.from_arrow(table)
-        count = table.num_rows
-        pandas_frame = table.to_pandas()
-        ways = [
-            Way("sqluice.write, pyarrow.Table", lambda db: sqluice.write(db, table, "lineitem")),
-            Way("sqluice.write, polars.DataFrame", lambda db: sqluice.write(db, frame, "lineitem")),
-            Way("sqluice.write, pandas.DataFrame", lambda db: sqluice.write(db, pandas_frame, "lineitem")),
-            Way("sqluice's ADBC driver, pyarrow.Table", lambda db: ingest(db, table, own_adbc)),
-            Way("adbc_ingest, pyarrow.Table", lambda db: ingest(db, table)),
-            Way("pandas.to_sql", lambda db: to_sql(db, pandas_frame), rounds=1),
-        ]
-        claims = [(beside, way.name, least) for way in ways[:2] for beside, least in (("adbc_ingest, pyarrow.Table", 5), ("pandas.to_sql", 20))]
-        compare("lineitem", "lineitem", ways, args.rounds, count, folder, claims)
-        del pandas_frame, frame, ways
-        stored = folder / "lineitem.db"
-        sqluice.write(stored, table, "lineitem")
-        del table
-        ways = [
-            Way("sqluice.read", lambda _: pyarrow.table(sqluice.read(stored, table="lineitem"))),
-            Way("ADBC fetch_arrow_table", lambda _: fetch(stored)),
-            Way("connectorx.read_sql", lambda _: connectorx.read_sql(f"sqlite://{stored}", "SELECT * FROM lineitem", return_type="arrow")),
-        ]
-        claims = [(way.name, "sqluice.read", 6.0) for way in ways[1:]]
-        compare("lineitem, read into a pyarrow.Table", "lineitem", ways, args.rounds, count, folder, claims)
+        compare_frames(house, table, folder)
+        compare_reads(house, table, folder)
+    packages = (adbc_package, connectorx, pandas, polars, pyarrow, sqlalchemy)
+    beside = [f"Python {sys.version.split()[0]}", *(f"{package.__name__} {package.__version__}" for package in packages)]
+    about = {"tuples": args.rows, "dicts": args.dicts, "frame_rows": args.frame_rows, "scale": args.scale}
+    house.finish(f"sqluice {sqluice.__version__}, the Python package (SQLite {sqluice.sqlite_version})", beside, about)
 
 
 if __name__ == "__main__":

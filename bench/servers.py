@@ -2,8 +2,8 @@
 
 A load is compared with the server's own client, which reads the same rows over as many connections and discards them: for PostgreSQL COPY
 in its binary format, for MariaDB a SELECT in quick mode. The tools db-to-sqlite and mysql-to-sqlite3 load fewer rows, and are compared by
-rate. The loaded rows are counted and summed up before the time is recorded. CPU seconds are those of the client's processes, without the
-server's.
+rate. The loaded rows are counted and summed up before the time is recorded. Seconds on cores are those of the client's processes, without
+the server's.
 """
 
 from __future__ import annotations
@@ -13,41 +13,22 @@ import os
 import resource
 import socket
 import sqlite3
-import statistics
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+
+from house import House, Lap, Way, timed
 
 COLUMNS = (
     "l_orderkey bigint, l_partkey bigint, l_suppkey bigint, l_linenumber int, l_quantity decimal(15,2), l_extendedprice decimal(15,2), "
     "l_discount decimal(15,2), l_tax decimal(15,2), l_returnflag char(1), l_linestatus char(1), l_shipdate date, l_commitdate date, "
     "l_receiptdate date, l_shipinstruct char(25), l_shipmode char(10), l_comment varchar(44)"
 )
-
-
-@dataclass
-class Way:
-    """A way to read a table: its function, its number of rows, and the seconds and CPU seconds of each run."""
-
-    run: Callable[[], None]
-    rows: int
-    seconds: list[float] = field(default_factory=list)
-    cpu: list[float] = field(default_factory=list)
-
-    def lap(self) -> None:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        began = time.monotonic()
-        self.run()
-        self.seconds.append(time.monotonic() - began)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def run(*command: str, text: str | None = None, into: Path | None = None) -> str:
@@ -100,6 +81,11 @@ class Server:
     """A server with the table `lineitem`, and the table `few` with the first rows of it."""
 
     name: str
+    # The server's client, and the other tool that loads tables of the server.
+    client_name: str
+    peer_name: str
+    # The smallest ratio of rates, of sqluice to the other tool.
+    wanted: float
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url, folder
@@ -135,6 +121,7 @@ class Server:
 
 class Postgres(Server):
     name = "PostgreSQL"
+    client_name = "psql"
     peer_name = "db-to-sqlite"
     wanted = 20.0
 
@@ -165,6 +152,7 @@ class Postgres(Server):
 
 class MariaDb(Server):
     name = "MariaDB"
+    client_name = "mariadb"
     peer_name = "mysql-to-sqlite3"
     wanted = 12.0
 
@@ -207,55 +195,45 @@ def data(folder: Path, rows: int) -> Path:
     return csv
 
 
-def compare(server: Server, folder: Path, rows: int, few: int, rounds: int) -> bool:
+def compare(house: House, server: Server, folder: Path, rows: int, few: int) -> None:
     db = folder / "out.db"
     expected, expected_few = server.facts("lineitem"), server.facts("few")
     assert (expected[0], expected_few[0]) == (rows, few), (expected, expected_few)
+    kind = server.name.lower()
 
-    def checked(found: tuple[int, int], wanted: tuple[int, int]) -> None:
-        if found != wanted:
+    def lap(number: int, run: Callable[[], object], wanted: tuple[int, int] | None, table: str = "lineitem") -> Lap:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        lap = timed(number, run)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        lap.cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        if wanted is not None and (found := facts(db, table)) != wanted:
             raise SystemExit(f"{server.name}: {found} instead of {wanted}")
+        return lap
 
-    ways: dict[str, Way] = {}
-    for connections in (1, 2):
+    ways: list[Way] = []
+    for connections, words in ((1, "one connection"), (2, "two connections")):
         lock = ["--lock"] if connections > 1 and isinstance(server, MariaDb) else []
         command = ["sqluice", "load", str(db), server.database(), "--table", "lineitem", "--connections", str(connections), *lock, "-q"]
         reads = server.reads(connections)
-        ways[f"sqluice, {connections}"] = Way(lambda command=command: run(*command) and None, rows)  # type: ignore[misc]
-        ways[f"client, {connections}"] = Way(lambda reads=reads: together(reads), rows)  # type: ignore[misc]
-    ways[server.peer_name] = Way(lambda: run(*server.peer(db)) and None, few)
-    for lap in range(rounds):
-        for name in ways if lap % 2 == 0 else reversed(ways):
-            ways[name].lap()
-            if "client" not in name:
-                checked(facts(db, "few" if name == server.peer_name else "lineitem"), expected_few if name == server.peer_name else expected)
-    print(f"\n{server.name}, lineitem", flush=True)
-    for name, way in ways.items():
-        median = statistics.median(way.seconds)
-        spread = f"{min(way.seconds):.2f}..{max(way.seconds):.2f}"
-        cpu = statistics.median(way.cpu)
-        print(f"  {name:18} {way.rows:11,} rows {median:8.2f} s ({spread})  {way.rows / median:11,.0f} rows/s  {cpu:7.2f} s of processors", flush=True)
-    is_met = True
+        title = " ".join(["`sqluice load", *lock]) + f"`, {words}"
 
-    def claim(what: str, ratios: list[float], bound: float, at_most: bool) -> None:
-        nonlocal is_met
-        median = statistics.median(ratios)
-        met = median <= bound if at_most else median >= bound
-        is_met &= met
-        kind = "at most" if at_most else "at least"
-        print(f"  {what}: {median:.2f} ({min(ratios):.2f}..{max(ratios):.2f}), {kind} {bound:g}: {'met' if met else 'short'}", flush=True)
+        def load(command: list[str] = command) -> Lap:
+            return lap(rows, lambda: run(*command), expected)
 
-    for connections, bound in ((1, 1.2), (2, 1.6)):
-        mine, client = ways[f"sqluice, {connections}"], ways[f"client, {connections}"]
-        ratios = [a / b for a, b in zip(mine.seconds, client.seconds, strict=True)]
-        claim(f"time with {connections} to that of the client", ratios, bound, at_most=True)
-    mine, peer = ways["sqluice, 2"], ways[server.peer_name]
-    ratios = [(rows / a) / (few / b) for a, b in zip(mine.seconds, peer.seconds, strict=True)]
-    claim(f"rate to that of {server.peer_name}", ratios, server.wanted, at_most=False)
-    return is_met
+        def read(reads: list[list[str]] = reads) -> Lap:
+            return lap(rows, lambda: together(reads), None)
+
+        ways.append(Way(f"{kind}-sqluice-{connections}", title, load))
+        ways.append(Way(f"{kind}-client-{connections}", f"`{server.client_name}`, {words}", read))
+    ways.append(Way(f"{kind}-peer", server.peer_name, lambda: lap(few, lambda: run(*server.peer(db)), expected_few, "few")))
+    house.compare(server.name, ways)
+    for connections, words, claim in ((1, "one connection", "at most 1.2"), (2, "two connections", "at most 1.6")):
+        what = f"{server.name}: time with {words} to that of the client"
+        house.ratio(what, "time", f"{kind}-sqluice-{connections}", f"{kind}-client-{connections}", claim)
+    house.ratio(f"{server.name}: rate to that of {server.peer_name}", "rate", f"{kind}-sqluice-2", f"{kind}-peer", f"at least {server.wanted:g}")
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=5_000_000, help="of lineitem [default: 5000000]")
     parser.add_argument("--few", type=int, default=100_000, help="that the other tools load [default: 100000]")
@@ -264,7 +242,7 @@ def main() -> int:
     parser.add_argument("--dir", type=Path, help="where databases are made")
     args = parser.parse_args()
     kinds: dict[str, type[Server]] = {"postgres": Postgres, "mariadb": MariaDb}
-    is_met = True
+    house, beside = House("servers", args.rounds, ["rows", "seconds", "rate", "cores"]), []
     with tempfile.TemporaryDirectory(dir=args.dir) as name:
         folder = Path(name)
         # The servers, which run as another user, must be able to read the folder.
@@ -278,9 +256,10 @@ def main() -> int:
                     continue
                 server = make(url, folder)
                 server.fill(csv, args.few)
-                is_met &= compare(server, folder, args.rows, args.few, args.rounds)
-    return 0 if is_met else 1
+                beside.append(f"{make.name} {server.value('SHOW server_version' if kind == 'postgres' else 'SELECT version()').split()[0]}")
+                compare(house, server, folder, args.rows, args.few)
+    house.finish(run("sqluice", "--version").strip(), beside, {"rows": args.rows, "few": args.few})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

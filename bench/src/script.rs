@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::house::{Finished, experiments};
-use crate::lap::{Column, Lap, beyond, cores, rate, rows, seconds};
+use crate::lap::{Column, Lap, beyond, cores, mib, rate, rows, seconds};
 use crate::machine::{self, Machine};
 use crate::options::here;
 use crate::ratio::{self, Ratio};
@@ -70,7 +70,7 @@ struct MeasuredLap {
 #[derive(Debug, Deserialize)]
 struct MeasuredRatio {
     what: String,
-    /// `time`, `rate` or `processors`.
+    /// `time`, `rate` or `processors`, or `memory` for the memory of the way `one` alone, in MiB.
     value: String,
     one: String,
     other: String,
@@ -122,6 +122,7 @@ fn finished(measured: Measured) -> anyhow::Result<Finished> {
             "time" => ratio::time,
             "rate" => ratio::rate,
             "processors" => ratio::processors,
+            "memory" => |round: &Round, one: &str, _: &str| Some(mib(round.get(one)?.memory_bytes as f64)),
             _ => bail!("{value:?} is no value of a lap"),
         };
         Ok(Ratio::of(kept(what), |round| of(round, one, other), kept(claim), &rounds))

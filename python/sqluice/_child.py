@@ -208,7 +208,7 @@ class Child:
                         break
                     raised = self._answer(rest[0], rest[1], raised)
             except BaseException:
-                # On Ctrl-C, for example, the child rolls back.
+                # An exception here, such as a KeyboardInterrupt, cancels the run in the child, which rolls back.
                 self._stop()
                 raise
             finally:
@@ -217,7 +217,7 @@ class Child:
 
     def _answer(self, number: int, args: tuple[Any, ...], raised: BaseException | None) -> BaseException | None:
         """Calls a function of the parent for the child, and sends the result. Returns the first exception of the caller's code so far: it ends the
-        run in the child, and is raised here when the child has rolled back."""
+        run in the child, and `_call` raises it when the child has rolled back."""
         asked = self._asked[number]
         try:
             value = self._given(asked(*args))
@@ -311,8 +311,9 @@ def _plain_row(row: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Applies the adapters of `sqlite3` to a value, because they are registered in this process alone. Timestamps are left to the engine, which has a
-    form for them, and so is a value that no adapter takes, because the engine reports it with its row and column."""
+    """Applies the adapters of `sqlite3` to a value, because they are registered in this process alone. Timestamps are returned unchanged, because
+    the engine writes them in the form of their column. A value that no adapter takes is returned unchanged, too, because the engine reports
+    such a value with its row and column."""
     if type(value) in EXACT or (hasattr(value, "hour") and hasattr(value, "year")):
         return value
     from ._values import adapt
@@ -451,7 +452,7 @@ class _Server:
                 self._serve(*message[1:])
                 del message
         finally:
-            # This also happens on cancellation, when a writer that is open removes its temporary files.
+            # On cancellation, too, the objects are dropped here: an open writer then removes its temporary files.
             self._objects.clear()
 
     def _serve(self, target: int | None, name: str, args: list[Any], forgotten: list[int], path: list[str]) -> None:
@@ -532,7 +533,7 @@ def _unpacked(chunk: Any) -> Any:
 def serve(pipes: list[str]) -> None:
     """Runs the child: serves calls of the parent, and ends the process."""
     for one in PUBLIC:
-        # Exceptions are pickled by name, such as sqluice.InputError, so this module must have them.
+        # Exceptions are pickled by name, such as sqluice.InputError, so the child's empty module `sqluice` must have them.
         setattr(sys.modules["sqluice"], one.__name__, one)
     parent = os.getppid()
     if pipes:

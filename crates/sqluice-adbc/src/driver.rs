@@ -66,7 +66,7 @@ impl adbc_core::Driver for Driver {
     }
 }
 
-/// A database: its name, for connections to it.
+/// A database, as the name with which connections open it.
 pub struct Database {
     uri: String,
     /// The name that SQLite opens.

@@ -3,8 +3,8 @@
 use rusqlite::Connection;
 use sqluice_engine::existing::Existing;
 
-/// Returns the database of a connection for the engine, or `None` if the engine can't write pages into it. The result must be dropped before
-/// the connection.
+/// Returns the database of a connection for the engine, or `None` if the engine can't write pages into it. The result must be dropped
+/// before the connection.
 pub(crate) fn of(connection: &Connection) -> sqluice_core::error::Result<Option<Existing>> {
     // SAFETY: the connection is open, and callers drop the result before it is closed.
     unsafe { Existing::of_handle(connection.handle()) }

@@ -37,7 +37,7 @@ const ARROW_VERSION: &str = "60.1.0";
 pub(crate) fn info(codes: Option<&HashSet<InfoCode>>) -> Result<RecordBatch> {
     let (mut names, mut kinds, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
     let (mut texts, mut truths, mut ints) = (Vec::new(), Vec::new(), Vec::new());
-    // Without requested codes, return those that Arrow's own SQLite driver returns: programs expect them.
+    // Arrow's own SQLite driver does not return VendorSql, so programs that request no codes do not expect it.
     let is_wanted =
         |code: &&InfoCode| codes.map_or(**code != InfoCode::VendorSql, |codes| codes.contains(code));
     for code in CODES.iter().filter(is_wanted) {

@@ -10,8 +10,8 @@
 //! Modules, from the bottom up, each using only modules above it in this list:
 //!
 //! * [`descriptors`]: files that SQLite has open; `errors`: ADBC errors; `names`: names in SQL, and URIs
-//! * `values`: converts Arrow columns to SQLite values; `existing`: the connection's database for the engine; `shared`: the connection; `raw`:
-//!   prepared statements
+//! * `values`: converts Arrow columns to SQLite values; `existing`: the connection's database for the engine; `shared`: the connection;
+//!   `raw`: prepared statements
 //! * `columns`, `query`: results; `target`: the table to write; `pages`: writes many rows as pages; `ingest`: writes rows to a table
 //! * `objects`, `info`: metadata
 //! * [`driver`]: the ADBC objects; `exported`: the C functions that a driver manager loads

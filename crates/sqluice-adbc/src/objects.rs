@@ -279,7 +279,7 @@ fn structs(kind: &DataType, arrays: Vec<ArrayRef>) -> Result<StructArray> {
     Ok(StructArray::try_new(fields(kind), arrays, None)?)
 }
 
-/// Divides structs into lists with the lengths `lengths`.
+/// Divides an array of structs into lists: the first list has `lengths[0]` of the structs, and so on.
 fn list(kind: &DataType, values: StructArray, lengths: &[usize]) -> ArrayRef {
     list_of(Field::new_list_field(kind.clone(), true), Arc::new(values), lengths, None)
 }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! * The stream is read by the thread that has called the driver, because its producer may be bound to that thread.
-//! * The stream may use the connection while its rows are read: it can run queries, whose results are read completely at once. Other threads
-//!   wait.
+//! * The stream may use the connection while its rows are read: it can run queries, whose results are read completely at once. Other
+//!   threads wait.
 //! * Few rows, and rows that can't be written as pages, are inserted with SQL: see [`write`].
 
 use std::collections::VecDeque;

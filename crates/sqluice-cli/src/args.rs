@@ -141,7 +141,7 @@ pub(crate) struct Index {
 /// Generates rows for each table as `sqluice generate` does, and writes them in several ways: as pages, through sqluice_rows, and by
 /// prepared INSERTs, with safe and unsafe PRAGMAs, with WAL, with indexes created before and after, with small and large pages and
 /// transactions. Everything is read back and compared. The report recommends settings, names what each gives up, and prints the command
-/// lines. It takes less than a minute.
+/// lines. Without --rows, it takes about a minute at most.
 ///
 /// All files are written to a temporary folder in DIR, which is removed afterwards.
 #[derive(Debug, ClapArgs)]

@@ -163,8 +163,9 @@ impl RejectFile {
         }
     }
 
-    /// Returns an error if too many rows of an input are bad: all rows, at least nine tenths of [`JUDGED_ROWS_MIN`] or more rows, or more
-    /// than [`OUTNUMBERING_MIN`] rows that outnumber the good ones. Returns no error if the user has set a limit.
+    /// Returns an error if too many rows of an input are bad: if all rows are bad; if the input has at least [`JUDGED_ROWS_MIN`] rows, and
+    /// nine tenths of them are bad; or if more than [`OUTNUMBERING_MIN`] rows are bad, and they outnumber the good rows. Returns no error
+    /// if the user has set a limit.
     fn judge(&self) -> Result<()> {
         if self.rows_max != u64::MAX {
             return Ok(());

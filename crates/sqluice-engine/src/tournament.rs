@@ -78,7 +78,7 @@ impl Tournament {
         let (mut winner, mut node) = (stream, self.leaf_parent(stream));
         while node > 0 {
             let other = self.tree[node] as usize;
-            // The winner of many streams can't be predicted.
+            // With many streams, the processor can't predict which one wins, so the result is selected without a branch.
             let is_won = is_less(other, winner);
             self.tree[node] = std::hint::select_unpredictable(is_won, winner, other) as u32;
             winner = std::hint::select_unpredictable(is_won, other, winner);

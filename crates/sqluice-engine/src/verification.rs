@@ -127,7 +127,7 @@ impl<'a> Verification<'a> {
                 let &(tree, part) = parts.get(number)?;
                 let read = trees[tree].read_part(&scans[tree], part, &mut reader, cancel);
                 if let Err(error) = read {
-                    // Earlier parts may have errors, too: their threads continue until they find these.
+                    // No further part is begun. The parts that are in progress are read on, because an earlier one may have an error, too.
                     next.store(parts.len(), Ordering::Relaxed);
                     return Some((number, error));
                 }

@@ -165,9 +165,9 @@ pub fn read_types(start: &[u8], payload_bytes: usize, types: &mut Types) -> Opti
 /// The longest header of a record in which a damaged bit is looked for.
 const MENDED_HEADER_BYTES_MAX: usize = 128;
 
-/// Returns the offset of a serial type in a record whose lengths do not agree, and the byte that makes them agree by one bit. If several
-/// bits of this byte do, and one of them makes the value NULL, the byte is that of NULL, as the right bit is not known. Returns `None` if
-/// other bits do, too, or none does.
+/// Finds the damaged bit in the serial types of a record whose header and size do not agree: the bit whose inversion makes them agree.
+/// Returns the offset of its byte, and the mended byte. If several bits of one byte qualify, the right one is not known; the byte is then
+/// that of NULL if one of the bits gives NULL. Returns `None` if no bit qualifies, or if several do and this rule does not decide.
 fn mended_type(start: &[u8], payload_bytes: usize, types: &mut Types) -> Option<(usize, u8)> {
     let (header, first) = varint::read(start)?;
     let header = usize::try_from(header).ok().filter(|header| *header <= MENDED_HEADER_BYTES_MAX)?;
@@ -286,8 +286,8 @@ impl Salvage {
         Some(kind)
     }
 
-    /// Reads the shape of a table's leaf that has no fault, no overflowing row, and its cells in the order of their rowids, one after another.
-    /// Returns the number of rows, and the first and the last rowid. Returns `None` for any other page.
+    /// Reads the shape of a table's leaf that has no fault, no overflowing row, and its cells in the order of their rowids, one after
+    /// another. Returns the number of rows, and the first and the last rowid. Returns `None` for any other page.
     pub fn read_packed(
         &mut self,
         bytes: &[u8],
@@ -310,8 +310,8 @@ impl Salvage {
         Some((leaf.entries(), (leaf.entry(0).0, leaf.last_rowid())))
     }
 
-    /// Reads a leaf whose number of cells is damaged, if its first cells fill it from the start of its cells to its end, with the free blocks,
-    /// and do not overlap. The pointers alone don't tell the number, as the bytes behind the last one may look like pointers, too.
+    /// Reads a leaf whose number of cells is damaged, if its first cells fill it from the start of its cells to its end, with the free
+    /// blocks, and do not overlap. The pointers alone don't tell the number, as the bytes behind the last one may look like pointers, too.
     fn of_filling_cells(bytes: &[u8], number: u32, geometry: Geometry, types: &mut Types) -> Option<Salvage> {
         let (header_at, pointers) = places(bytes, number)?;
         let page = bytes.get(..geometry.usable_bytes())?;
@@ -345,9 +345,10 @@ impl Salvage {
         is_new
     }
 
-    /// Finds the cells whose payload size is damaged: their record ends where another cell begins, or the page ends. If the stated size
-    /// differs from that of the record in one bit, the record may end before this place, as a free block may follow. Also finds the cells
-    /// that end at this place and have a damaged bit in a serial type.
+    /// Saves cells that were read as lost. First, cells whose payload size is damaged: the record, measured by its serial types, ends where
+    /// the next cell begins or the page ends. It may also end before this place, because a free block may follow, if the stated size
+    /// differs from the size of the record in a single bit. Second, cells that end at this place by their stated size, but have a damaged
+    /// bit in a serial type.
     fn find_by_records(&mut self, view: &PageView<&[u8]>, types: &mut Types) {
         if self.missing.is_empty() {
             return;
@@ -419,8 +420,9 @@ impl Salvage {
         order.windows(2).all(|pair| spans[pair[0]].1 <= spans[pair[1]].0)
     }
 
-    /// Marks the entries out of order, and drops entries so that no byte is used twice, and as many as possible are kept: an entry whose size
-    /// is damaged covers several others. Entries in order count more than others, and so do those that end where another cell begins.
+    /// Marks the entries out of order. Then keeps the entries with the largest total weight among which no two overlap, and drops the
+    /// others: an entry whose size is damaged covers several others. Entries in order weigh more than others, and entries that end where
+    /// another cell begins weigh a little more.
     fn drop_overlapping(&mut self, view: &PageView<&[u8]>) {
         if !view.kind().is_index() {
             self.mark_order();
@@ -506,7 +508,7 @@ fn natural_count(page: &[u8], pointers: usize, max: usize) -> usize {
             break;
         }
         let cell = usize::from(u16::from_be_bytes([high, low]));
-        // A pointer that can't be true ends nothing: the next may be sound.
+        // An impossible pointer is counted, but does not move the end of the pointers: the next pointer may be sound.
         if cell >= end && cell < page.len() {
             first = first.min(cell);
         }
@@ -529,7 +531,7 @@ fn has_pointers_in_cells(page: &[u8], number: u32, cells: usize) -> bool {
     within.count() * 4 > cells
 }
 
-/// Returns a copy of the page with `count` cells, or as many cells as its cell pointers have.
+/// Returns a copy of the page whose header states `count` cells or, without `count`, the number that [`natural_count`] finds.
 fn with_count(bytes: &[u8], number: u32, geometry: Geometry, count: Option<usize>) -> Option<Vec<u8>> {
     let page = bytes.get(..geometry.usable_bytes())?;
     let (header_at, pointers) = places(page, number)?;

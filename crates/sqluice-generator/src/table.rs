@@ -12,7 +12,8 @@ use super::moves::{Moved, sources};
 use super::random::Key;
 use super::vector::{RowRange, Vector};
 
-/// The target size of a part's encoded rows, in bytes: somewhat less than a chunk, so that each part is one write.
+/// The target size of a part's encoded rows, in bytes. It is somewhat less than the 8 MiB of a chunk, the buffer in which the engine passes
+/// finished pages to its writer, so that the pages of each part fit one chunk.
 const PART_BYTES: u64 = 7 << 20;
 /// The maximum number of rows in a part.
 const PART_ROWS_MAX: u64 = 1024 * ROWS_MAX as u64;

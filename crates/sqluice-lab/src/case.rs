@@ -177,7 +177,7 @@ pub(crate) struct Work {
     pub(crate) expected: Expected,
 }
 
-/// A variant to be measured. `work` is a reason if this machine can't run the variant.
+/// A variant to be measured. `work` has the functions of the case, or the reason why this machine can't run it.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) provenance: Provenance,

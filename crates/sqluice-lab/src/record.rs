@@ -59,7 +59,8 @@ pub struct Machine {
     pub compile_options: Vec<String>,
     /// The system's `python3` and its SQLite, if there is one.
     pub python: Option<String>,
-    /// The load average of the minute before the run: the number of processes that ran or waited for the disk. Such processes make figures worse.
+    /// The load average of the minute before the run: the number of processes that ran or waited for the disk. Such processes make figures
+    /// worse.
     pub load_before: f64,
 }
 

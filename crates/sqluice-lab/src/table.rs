@@ -98,7 +98,7 @@ impl Table {
         }
     }
 
-    /// Returns the table of the billion rows, with pseudo-random values or with the same values in all rows.
+    /// Returns the table `user` of the publication on a billion rows, with pseudo-random values or with the same values in all rows.
     pub(crate) fn user(rows: u64, constant: bool) -> Table {
         let random = move |row| mixed(if constant { 7 } else { row });
         let area = move |row, text: &mut [u8]| {

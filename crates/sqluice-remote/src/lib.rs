@@ -9,7 +9,7 @@
 //!
 //! The client is the crate `object_store`, which is asynchronous. Callers only see blocking calls, and no future leaves this crate.
 //!
-//! Modules, from the bottom up, each using only modules above it in this list:
+//! Modules, the lowest layer first. Each module uses only modules that come before it in this list:
 //!
 //! * `address`: the address in a URL; `tries`: repeated requests; `failure`: errors for failed requests, without secrets
 //! * `runtime`: futures as blocking calls; `answers`: answers of unknown size; `store`: the client for an address

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!  try ── fails for now ──> wait 0.1 s ──> try ──> wait 0.2 s ──> try ... wait 10 s ──> try
-//!  |<--- the timeout, from the last time that something arrived; then the last error is reported --->|
+//!  |<--- the timeout, from the first try or the last progress; then the last error is reported --->|
 //! ```
+//!
+//! Progress is 64 KiB of new bytes or, if the answer is read as a stream, a piece of the answer that the reader has taken.
 //!
 //! If retries are permitted, a try that reads fails once the server has sent nothing for a quarter of the timeout, at most 30 seconds.
 

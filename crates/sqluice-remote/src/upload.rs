@@ -44,7 +44,8 @@ const PARTS_MAX: u64 = 10_000;
 /// The maximum number of parts of an object whose size is an estimate, which may be too small by a fifth.
 const ESTIMATED_PARTS_MAX: u64 = 8_000;
 
-/// The minimum number of parts in memory: the first part, two that are filled, one where they meet, and one that is being uploaded.
+/// The minimum number of parts in memory: the first part, which waits for page 1; the parts at the ends of two ranges that are being
+/// written; the part in which these ranges meet; and one part that is being uploaded.
 const PARTS_IN_MEMORY_MIN: u64 = 5;
 
 /// The time that a failed run waits for the store to delete its parts.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  postgres://user:password@host:5432/database?sslmode=require
-//!  postgres:///database?host=/run/postgresql                      a socket of this machine
+//!  postgres:///database?host=/run/postgresql                      a Unix domain socket
 //!  postgres://user@%2Frun%2Fpostgresql/database                   the same socket
 //! ```
 //!

@@ -5,9 +5,9 @@
 //!                        └──> connections ──> blocks of rows, table by table ──> readers of dumps
 //! ```
 //!
-//! The readers of dumps also read servers: while it reads the server, this crate writes the text that `pg_dump` or `mysqldump` would write,
-//! without the parts that these readers ignore. So declarations, types and values are translated in one place. All declarations come first,
-//! with keys and indexes, so that the load can write the rows as pages while they arrive.
+//! While this crate reads the server, it writes the text that `pg_dump` or `mysqldump` would write of the database. The readers of dump
+//! files then read this text, so declarations, types and values are translated in one place. Parts of a dump that these readers ignore are
+//! not written. All declarations come first, with keys and indexes, so that the load can write the rows as pages while they arrive.
 //!
 //! Invariant: all rows of a dump are those of one snapshot, or reading it fails. Only MySQL's tables of engines without transactions are
 //! outside of the snapshot; a note names them.

@@ -1,4 +1,4 @@
-//! A connection to a server: TCP or a socket of this machine, encrypted or not.
+//! A connection to a server: TCP, encrypted or not, or a Unix domain socket, which is never encrypted.
 //!
 //! Invariant: while waiting, the flag that cancels the run is checked every [`PATIENCE`], and a server that is silent for too long is an error.
 
@@ -33,7 +33,7 @@ const ASKED_EVERY: Duration = Duration::from_secs(15);
 pub(crate) enum Place {
     /// A host and its port.
     Tcp(String, u16),
-    /// A socket of this machine.
+    /// The path of a Unix domain socket.
     Unix(PathBuf),
 }
 
@@ -110,7 +110,7 @@ impl Socket {
         Ok(Socket { stream, place: place.clone(), limits, cancel: cancel.clone(), is_lost: false })
     }
 
-    /// Returns `true` for a TCP connection, `false` for a socket of this machine.
+    /// Returns `true` for a TCP connection, `false` for a Unix domain socket.
     pub(crate) fn is_tcp(&self) -> bool {
         !matches!(self.place, Place::Unix(_))
     }
@@ -121,7 +121,7 @@ impl Socket {
         matches!(self.stream, Stream::Encrypted(_))
     }
 
-    /// Encrypts a TCP connection; a socket of this machine stays as it is. Call this once the server has agreed to TLS.
+    /// Encrypts a TCP connection; a Unix domain socket stays as it is. Call this once the server has agreed to TLS.
     ///
     /// # Errors
     /// If the server does not speak TLS, its certificate is refused, the handshake takes too long, or the run is cancelled.

@@ -1,7 +1,7 @@
 //! Sources of rows: the readers of CSV, JSON, Arrow, Parquet and other files, and the tables of TPC-H. Also infers the types of columns
 //! from their values.
 //!
-//! Modules, from the bottom up; each uses only those above it in this list:
+//! Modules, the lowest layer first. Each module uses only modules that come before it in this list:
 //!
 //! * `input`: files, pipes, URLs and members of archives as UTF-8 text, decompressed
 //! * `convert`: text of other forms as dates, booleans and numbers; `infer`: the types of columns, inferred from their values

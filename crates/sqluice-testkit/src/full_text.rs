@@ -1,7 +1,7 @@
 //! The positions of a term in a row, as FTS5 stores them.
 
-/// Returns the stored bytes of the columns and positions at which a row has a term. `occurrences` has the column and the position of each, in
-/// order. `has_positions` is `true` with `detail=full`, and `false` with `detail=column`.
+/// Returns the bytes in which FTS5 stores the occurrences of a term in a row. `occurrences` has the column and the position of each
+/// occurrence, in order. `has_positions` is `true` with `detail=full`, and `false` with `detail=column`.
 pub fn stored_positions(occurrences: &[(u32, u32)], has_positions: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let (mut column, mut before) = (None, 0);

@@ -27,7 +27,7 @@ pub struct ParquetEncoder {
     arrow: ArrowEncoder,
     /// Writers for columns whose values repeat.
     with_dictionary: ArrowRowGroupWriterFactory,
-    /// Writers for other columns: a dictionary of nearly all values takes time to build, and makes the file larger.
+    /// Writers for other columns. Their dictionary would hold nearly every value: it would take time to build, and make the file larger.
     plain: ArrowRowGroupWriterFactory,
 }
 

@@ -46,7 +46,7 @@ pub struct SqlEncoder {
 pub struct SqlPiece {
     /// The statements, each on a line; compressed if the encoder has a compression.
     pub bytes: Vec<u8>,
-    /// The end of each statement, as an offset in the uncompressed `bytes`.
+    /// The end of each statement, as an offset in the text of the statements before compression.
     pub ends: Vec<usize>,
     /// The number of rows.
     pub rows: u64,

@@ -147,8 +147,8 @@ pub(crate) fn file(
     if is_url(path) { cloud::file(path, limits, cancel).map(Some) } else { Ok(None) }
 }
 
-/// Refuses a URL in place of a local file. `what` is the operation on the file.
-pub(crate) fn refuse_url(path: &Path, what: &str) -> Result<()> {
+/// Refuses a URL in place of a local file. `what` is the operation on the file, and `hint` the remedy.
+pub(crate) fn refuse_url(path: &Path, what: &str, hint: &str) -> Result<()> {
     if !is_url(path) {
         return Ok(());
     }
@@ -157,7 +157,7 @@ pub(crate) fn refuse_url(path: &Path, what: &str) -> Result<()> {
         "{} is a URL: only a local file can be {what}",
         name.display()
     ))
-    .hint("copy the database to a local file first"))
+    .hint(hint))
 }
 
 /// Begins to read a database. A database at a URL is first downloaded to a temporary file in `folder`.

@@ -182,7 +182,7 @@ class Job:
 
     def _is_set_there(self) -> bool:
         if _files.is_url(self.target):
-            # Databases without a manifest are those of a job that was killed.
+            # A set has a manifest beside its databases. Databases alone are those of a job that was killed, and are no set.
             return any(_manifest.job_of(name, self.table) is None for name in _files.listed(self.target))
         return _files.exists(self.target)
 

@@ -1,4 +1,4 @@
-"""Replaces a set of databases by another one. At any time, also after a kill, the target is the old set or the new one.
+"""Replaces a set of databases by another one. At any time, also after a kill, readers get the old set or the new one.
 
 ```text
  one step, if the file system can exchange names   JOB/set <──> TARGET

@@ -19,7 +19,8 @@ from ._order import InOrder
 from ._partition import Partition, split
 
 TASK_ROWID_BITS = 33
-"""Without a key, a rowid is the number of the task, followed by the number of the row in this many bits, like monotonically_increasing_id of Spark."""
+"""In a second round, a table without a key has rowids that consist of the number of the task and, in this number of lower bits, the number of
+the row, like monotonically_increasing_id of Spark."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,8 @@ def _remove(folder: str) -> None:
 
 def _is_old(folder: str) -> bool:
     if _files.is_url(folder):
-        # Without `driver.json`, the files are those of tasks that outlived their driver: a store has no empty folders.
+        # A job in an object store writes `driver.json` before all other files. If it is missing, the job is over and its folder was removed,
+        # and tasks that outlived their driver have written these files afterwards.
         return True
     try:
         return time.time() - os.stat(_files.local(folder)).st_mtime > _BEGINNING_SECONDS

@@ -51,7 +51,7 @@ pub(crate) fn answer(given: &[OsString]) -> Option<Exit> {
     }
 }
 
-/// Adds the values that the parser does not know: the names of presets and of tables.
+/// Adds the completions of `--preset` and of arguments for tables, whose values clap does not know.
 fn with_values(command: Command, words: &[OsString]) -> Command {
     command.mut_subcommands(|verb| {
         verb.mut_args(|arg| match arg.get_id().as_str() {

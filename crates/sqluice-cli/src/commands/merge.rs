@@ -108,7 +108,7 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
     }
 }
 
-/// Describes the rows of a target that existed before, and now.
+/// Returns the line about a target that existed before the merge: its number of rows before and after the merge.
 fn added(target: &Path, before: &Replaced, rows: u64) -> String {
     let target = target.display();
     match before {
@@ -120,7 +120,7 @@ fn added(target: &Path, before: &Replaced, rows: u64) -> String {
     }
 }
 
-/// Prints the method of merging a table, and the changes of its rows.
+/// Prints the method by which a table was merged, its new rowids or keys, and the number of rows that were left out.
 fn summarize_table(table: &MergedTable, printer: &Printer) {
     let MergedTable { name, rows, sources, .. } = table;
     let rows = counted(*rows, "row");

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     }
 }
 
-/// Returns an error if a page size is given for an existing database.
+/// Returns an error if a page size is given for an existing database that is not overwritten.
 fn refuse_page_size(given: &Given, target: Option<&Path>) -> Result<(), Error> {
     let has_pages = |target: &&Path| target.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
     let has_no_effect = given.has(Setting::PageSize) && !given.has(Setting::Overwrite);
@@ -232,7 +232,7 @@ fn print_conflicts(report: &Report, printer: &Printer) {
     }
 }
 
-/// Describes the effect of SQLite's inserts on the rows of a table.
+/// Describes how many rows SQLite's INSERT has added to a table and, for an upsert, how many it has changed.
 fn changes(table: &TableReport) -> String {
     match (table.action, table.updated) {
         (Action::Upsert, None) => format!("{} added or changed", counted(table.rows, "row")),

@@ -15,7 +15,7 @@ use sqluice_format::database::MAGIC;
 pub(crate) enum Kind {
     /// A database that exists, or a URL that ends as the name of one does.
     Database,
-    /// A name such as `shop.db` that does not exist: a database to be created.
+    /// A name such as `shop.db` of a file that does not exist: a database to be created.
     NewDatabase,
     /// A file, a folder, a pattern or a URL with data.
     Data,

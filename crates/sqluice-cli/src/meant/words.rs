@@ -9,12 +9,13 @@ use clap::{Arg, Command};
 pub(crate) struct Words(pub(crate) Vec<OsString>);
 
 impl Words {
-    /// Returns the index of the command: the first word that is not a global flag.
+    /// Returns the index of the command: the first word that is neither a flag nor the value of a global flag.
     pub(crate) fn verb(&self, program: &Command) -> Option<usize> {
         self.positions(program, 0).into_iter().next()
     }
 
-    /// Returns the indexes, from `from` on, of words that are neither flags of `command` nor values of flags.
+    /// Returns the indexes, from `from` on, of words that are neither flags nor values of flags of `command`. After a word `--`, all words
+    /// count.
     pub(crate) fn positions(&self, command: &Command, from: usize) -> Vec<usize> {
         let mut places = Vec::new();
         let mut at = from;

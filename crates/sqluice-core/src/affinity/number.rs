@@ -289,8 +289,8 @@ fn upper_end(bytes: &[u8]) -> Option<u128> {
         return None;
     }
     let gap_bits = 8 * (16 - len) as u32;
-    // The load from the end is in its place already. The load from the start is shifted to its place, and cut to the half below: the bytes
-    // that are cut off are in the other load.
+    // The last bytes fill the upper half of the word. The first bytes are shifted to their place and cut to the lower half: the bytes that
+    // are cut off are among the last bytes, too.
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         let first = (u128::from(u64::from_le_bytes(*first)) << gap_bits) as u64;
         Some(u128::from(u64::from_le_bytes(*last)) << 64 | u128::from(first))

@@ -16,8 +16,8 @@
 //!   the last owner is gone.
 //! * A panic that would unwind into SQLite ends the process; nothing here panics.
 //!
-//! Two modules of virtual tables share these methods: the function, whose columns are numbered, and tables whose columns are declared by the
-//! arguments of CREATE VIRTUAL TABLE ([`register_named`]). In both, the first column is hidden, takes the rows, and has the number of
+//! Two modules of virtual tables share these methods: the function, whose columns are numbered, and tables whose columns are declared by
+//! the arguments of CREATE VIRTUAL TABLE ([`register_named`]). In both, the first column is hidden, takes the rows, and has the number of
 //! the row as its value, counted from 0.
 //!
 //! Invariant: borrowed values outlive the call that lends them, panics included. Rows that are not lent borrow nothing (`'static`).

@@ -245,7 +245,8 @@ pub fn copy(job: &CopyJob<'_>, context: &Context<'_>) -> Result<Copied> {
         &mut sorts,
         |sorts| {
             let attempted = attempt(job, sorts, &context.child());
-            // Each attempt has its own cancel flag, which it sets when it fails. So this checks if the caller has cancelled.
+            // If a page is used twice, `in_order` reads the trees again. It gets the caller's cancel flag, because a failed attempt has set
+            // its own flag.
             Outcome::of(
                 attempted
                     .map_err(|error| Verification::in_order(error, &job.all_verified(), &context.cancel)),

@@ -295,8 +295,8 @@ impl Computed {
     /// Completes the columns of a batch. `refused` has the rows that are refused already, in order.
     ///
     /// # Errors
-    /// If rows are refused: the rows of `refused`, and the first row before them that an expression or the rules of a generated column
-    /// refuse, perhaps with further rows before them. Also if SQLite fails for another reason than a row.
+    /// If rows are refused. The error has the rows of `refused`, and rows before these that an expression or a rule of a generated column
+    /// refuses: not always all of such rows, but always the first one. Also if SQLite fails for another reason than a row.
     pub(super) fn complete<'a>(
         &'a mut self,
         rules: &[ColumnRules],

@@ -36,8 +36,9 @@ enum Ints<'a> {
 }
 
 impl Ints<'_> {
-    /// Sets `halves` to the halves that the first `rows` values have in a pair, a key that stands for a record of two integers or NULLs.
-    /// Returns `false` if a value is `i64::MIN`, which has no half.
+    /// Converts the first `rows` values to `halves`. A half is a value as a 64-bit number that sorts like the value; two halves form the
+    /// key of a record of two integers or NULLs ([`sqluice_format::key::KeyOrder::pair`]). Returns `false` if a value is `i64::MIN`, which
+    /// has no half.
     fn pair(&self, rows: usize, halves: &mut Vec<u64>) -> bool {
         halves.clear();
         match self {

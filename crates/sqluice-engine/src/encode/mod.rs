@@ -377,7 +377,7 @@ struct Given<'r> {
 }
 
 impl Given<'_> {
-    /// Adds the computed columns. Returns the rowids, the second value in `rowids`, and all columns. Fails if rows are refused, or if
+    /// Adds the computed columns to `stored`. Returns both values of `rowids` unchanged, and all columns. Fails if rows are refused, or if
     /// `rowids` is an error.
     fn complete<'a, T>(
         &self,

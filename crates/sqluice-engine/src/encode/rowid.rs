@@ -62,8 +62,9 @@ pub(super) struct Seen {
     largest: Option<i64>,
 }
 
-/// Returns the rowids of the column `alias`, in any order. `largest` is the largest rowid before, known if all rows are encoded in
-/// sequence; otherwise NULL means the number of the row. Values that are no rowids go to `refused`.
+/// Returns the rowids of the column `alias`, which need not ascend. If all rows are encoded in sequence, `largest` has the largest rowid
+/// before the batch, and NULL means the next rowid. Otherwise `largest` is `None`, and NULL means the number of the row. Values that are no
+/// rowids go to `refused`.
 ///
 /// # Errors
 /// If NULL follows the largest possible rowid.

@@ -107,7 +107,8 @@ impl<'a> Stored<'a> {
             }
             (Values::Blob(bytes), _) => scratch.bytes(bytes, rows, validity, SerialType::of_blob(0).0),
             (Values::Text(bytes), Integer | Numeric | Real) => {
-                // Texts at arbitrary positions, as in files, get a loop of their own, which need not match the spans for each row.
+                // Texts at arbitrary positions, as in files, get a loop of their own, so that the kind of spans is not looked up again for
+                // each row.
                 let numbers = match bytes.spans {
                     Spans::Anywhere(spans) => scratch.try_numbers_of_text(
                         (bytes.data, |row: usize| spans[row].range()),

@@ -85,6 +85,8 @@ fn find_twice(
     let mut inner = as_names(&rows.columns, &row_names);
     inner.extend(as_names(&terms.key, &key_names));
     let order = row_names.join(", ");
+    // NOT INDEXED: the index of a UNIQUE or PRIMARY KEY (`sqlite_autoindex_…`) exists, but may still be empty, and SQLite would find no
+    // rows in it.
     let sql = format!(
         "SELECT * FROM (
            SELECT {}, row_number() OVER same AS \"sqluice number\" FROM (
@@ -98,7 +100,6 @@ fn find_twice(
         known.join(" AND "),
         collated.collect::<Vec<_>>().join(", "),
     );
-    // An automatic index may still be empty and would hide all rows: hence NOT INDEXED.
     let names: Vec<String> = terms.key.iter().map(|term| in_line(term)).collect();
     connection.query_row(&sql, [], |row| {
         let (first, this) = (rows.describe(row, 0)?, rows.describe(row, count)?);

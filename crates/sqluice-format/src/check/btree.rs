@@ -63,8 +63,8 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             self.problem(Some(number), what);
         }
         let leaf = layout.kind.is_leaf();
-        // An empty table is a single empty leaf. Page 1 may be an interior root without cells: its B-tree page lacks the 100 bytes of the
-        // database header, so the cells of an only child may not fit.
+        // An empty table is a single empty leaf. Page 1 may be an interior root with a single child and no cells: the database header takes
+        // 100 bytes of page 1, so the cells of a full leaf may not fit there.
         if layout.cells.is_empty() && !(place.level == 0 && (leaf || number == 1)) {
             self.problem(Some(number), "a page other than an empty root has no cells".to_owned());
         }

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// The first byte of the key of the number 0. For a positive number, take twice its whole part, plus 1 if it has a
-/// fraction: the first byte is greater by one for each byte of this.
+/// The first byte of the key of the number 0. For a positive number below 2^63, let n be twice its whole part, plus 1 if it has a fraction:
+/// the first byte of its key is `KIND_ZERO` plus the number of bytes of n.
 pub(super) const KIND_ZERO: u8 = 0x80;
 /// The first byte of the keys of numbers from 2^63 on, which are larger than any `i64`. Inverted, it is the first byte of -2^63 and smaller
 /// numbers.

@@ -28,7 +28,8 @@ where
         if page.is_leaf() != (place.level == self.scan.leaf_level) {
             return Err(page.damage("a leaf is not as deep as others").into());
         }
-        // An only child of page 1 may not fit page 1, which has 100 bytes less, so the root may be without cells.
+        // Only a root may have no cells: an empty tree has none, and page 1, which lacks 100 bytes, may have just a right-most child whose
+        // cells do not fit on page 1 itself.
         if page.cells() == 0 && place.level > 0 {
             return Err(page.damage("a page other than the root has no cells").into());
         }

@@ -249,7 +249,7 @@ fn tables_with_about_as_many_leaves_as_fill_a_level_are_read_by_sqlite() {
 
 #[test]
 fn a_table_has_no_more_levels_and_interior_pages_than_its_leaves_need() {
-    // With 34 children a page, and at least two left for the last.
+    // An interior page has at most 34 children, so a level needs a 34th of the pages of the level below it, rounded up.
     let interior = |leaves: i64| {
         let (mut level, mut pages, mut depth) = (leaves, 0, 1);
         while level > 1 {
@@ -279,7 +279,7 @@ fn a_root_on_page_1_may_have_one_child_or_many() {
         let children = tree.finish_root(100, &mut pages);
         let mut page = vec![0; 512];
         sqluice_format::tree::write_interior(&mut page, 100, geometry, &children);
-        // 400 bytes: 26 cells of 15 bytes and the right-most child.
+        // Page 1 has 400 bytes for cells: 26 cells of 15 bytes. With the right-most child, the root has up to 27 children.
         let written = pages.bytes.len() / 512 - 1;
         assert_eq!(
             (children.len(), written),

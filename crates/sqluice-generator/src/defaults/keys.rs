@@ -34,7 +34,8 @@ impl Chooser<'_> {
         let mut leader = None;
         for (&column, &their) in reference.columns.iter().zip(theirs) {
             if self.refers[column] || !self.is_open(column) {
-                // A comment or another FOREIGN KEY sets this column: the other columns of the key take values of the row it refers to.
+                // A comment or another FOREIGN KEY sets this column. The other columns of the key then take values of the row that this
+                // column refers to.
                 leader = leader.or(Some(column));
                 continue;
             }

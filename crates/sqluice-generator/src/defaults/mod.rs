@@ -64,7 +64,7 @@ impl Defaults {
 struct Chooser<'a> {
     schema: &'a Schema,
     table: &'a Table,
-    /// The expression of each column's comment; `Some(None)` if the comment is malformed, which is reported elsewhere.
+    /// The expression of each column's comment; `Some(None)` if the comment is malformed: `Spec::new` reports it.
     commented: Vec<Option<Option<Expr>>>,
     bounds: Vec<Bounds>,
     trial: Option<Trial>,

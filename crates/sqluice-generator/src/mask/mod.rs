@@ -9,7 +9,8 @@
 //!  email(), choice(...)     the function's value in the row whose number is the hash of the old value
 //!  ... with(column)         the same, with a hash of the old value and of the value of another column of the row
 //!  shape(), permute()       a keyed permutation of the old value: different values stay different
-//!  shift(), noise()         the old value, moved by an amount from the hash of a person, or of the old value
+//!  shift()                  the old date, moved by an amount from the hash of another column of the row, the person
+//!  noise()                  the old number, changed by an amount from the hash of the old number
 //! ```
 //!
 //! The hash has 64 bits. Values that are equal in SQLite, such as 5 and 5.0, or 'a' and 'A' with NOCASE, have the same hash.

@@ -95,7 +95,7 @@ setters! { Advise:
 }
 
 impl Advise {
-    /// Measures a schema in a folder, in less than a minute.
+    /// Measures a schema in a folder. Unless the number of rows is set, this takes about a minute at most.
     pub fn new(schema: Schema, dir: impl Into<PathBuf>) -> Advise {
         Advise { schema, dir: dir.into(), rows: None, runs: 3, time: Duration::from_secs(45) }
     }

@@ -296,7 +296,7 @@ impl Writing {
     }
 }
 
-/// The common interface of both kinds of entities.
+/// The common interface of [`Person`] and [`Made`].
 trait Entity: Serialize + for<'de> Deserialize<'de> + Sync + 'static {
     fn person(&self) -> &Person;
 }

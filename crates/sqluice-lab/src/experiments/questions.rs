@@ -183,7 +183,7 @@ fn sparse_ids(scale: Scale) -> Experiment {
     let rows = Counts::new(10_000, 500_000, 100_000_000).at(scale);
     // `mixed` (SplitMix64) maps different rows to different numbers, so keys do not repeat.
     let sampled = Table::of_ints(KEYED, rows, |row| mixed(row) as i64);
-    // The distance between keys is that of sampled numbers in order.
+    // These keys ascend, and are as far apart on average as the sampled keys would be if they were sorted.
     let step = (u64::MAX / rows).max(1);
     let ascending =
         Table::of_ints(KEYED, rows, move |row| (row * step + mixed(row) % step).wrapping_add(1 << 63) as i64);

@@ -1,7 +1,7 @@
 //! Compares a run with the published figures (`data/published.toml`), and with another run.
 //!
-//! * A publication has only one figure for each variant. A run contradicts it if A was published as at least 5 % better than B, and in the run
-//!   every sample of B is better than every sample of A.
+//! * A publication has only one figure for each variant. A run contradicts the publication if it says that a variant A is at least 5 %
+//!   better than a variant B, and in the run every sample of B is better than every sample of A.
 //! * Two runs are compared by variant if both measured the same number of rows in the same unit. A difference is a change if every
 //!   sample of one run is beyond every sample of the other.
 

@@ -88,7 +88,7 @@ impl Layout {
             let of_batch = wanted.iter().position(|from| *from == From::Column(column) && !is_rowid(from));
             let declared = &table.columns[column];
             fields.push(Field {
-                // A key may contain a column twice, with different collations.
+                // A key may contain a column twice, with different collations. The batch gets the column from the first of these fields.
                 column: of_batch.filter(|_| !order[..at].contains(&column)),
                 is_real: declared.affinity == Affinity::Real,
                 missing: if of_batch.is_some() { missing(declared)? } else { Owned::Null },

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A few rows of a leaf are looked up, from the root of the index down. An entry that would be on a damaged page proves nothing. An index
-//! may be damaged as well: only one that knows rows of leaves that certainly are of its table is believed.
+//! may be damaged as well, so an index is believed only if it has entries for rows that are known to be in its table, or probably are.
 
 use sqluice_core::error::Result;
 use sqluice_format::check::spec::{Index, Source, Table};
@@ -65,7 +65,7 @@ impl Answers {
         self.has > self.lacks
     }
 
-    /// One row that the index lacks may have a damaged value.
+    /// A single row that the index lacks does not count as a no: the row may have a damaged value.
     fn is_no(self) -> bool {
         self.has == 0 && self.lacks > 1
     }
@@ -123,8 +123,8 @@ impl<'a> Indexes<'a> {
         })
     }
 
-    /// Returns the table whose indexes have the rows of a leaf, if the indexes of exactly one of these tables do. Tables with the same
-    /// unique values may both seem to have the rows: the one with more indexes that do has them.
+    /// Returns the one of `tables` whose indexes have the rows of a leaf. If the indexes of several tables have the rows, because the
+    /// tables share values, returns the table for which the most indexes have them; `None` if two tables have equally many.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -156,8 +156,9 @@ impl<'a> Indexes<'a> {
         Ok(false)
     }
 
-    /// Returns `true` if an index knows rows of its table. If the tree of the table has no sure leaf, the tree may be wrong, and the rows
-    /// may be on leaves that their own trees, if any, do not know.
+    /// Returns `true` if an index has entries for rows on the sure leaves of its table. If the table has no sure leaf, its tree may be
+    /// wrong: then entries for rows on its other leaves suffice, or for rows on leaves of no tree, or of another tree whose own indexes do
+    /// not have the rows.
     fn is_believed(&self, owners: &Owners, of: (usize, usize), named: &Named) -> Result<bool> {
         // The file may be cut off before the root that the schema says.
         let about = |root: u32| self.sought.facts.get((root as usize).checked_sub(1)?);

@@ -1,8 +1,10 @@
-//! Overflow chains of a damaged file: which entry has which page.
+//! The overflow chains of a damaged file. An entry *claims* the overflow pages of its chain, and the claims decide which entries get a
+//! page.
 //!
-//! If the chains of two entries that trees name meet, one of the two has a damaged page. Both look alike, so both entries are kept,
-//! and counted. If there are more than four, the first is kept, so that the rows of a file are not many times its size. Chains that do not
-//! end where their entry ends are not counted among the four. An entry on a leaf of no tree has no page that another entry has.
+//! If two entries on leaves of trees claim the same page, one of their chains is damaged, and nothing shows which one. So both entries get
+//! the page. If more than four entries claim the page, only the entry with the smallest claim gets it: otherwise the saved rows could take
+//! many times the size of the file. For a chain that ends where its entry ends, only other such chains count among the four. An entry on a
+//! leaf that no tree names shares no page with another entry.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
@@ -13,16 +15,16 @@ use sqluice_format::view::CellView;
 
 use super::file::DamagedFile;
 
-/// The bit of a claim by a chain that does not end where the entry ends.
+/// The bit that marks a claim as doubtful: the chain goes on after the last byte of its entry.
 const DOUBTFUL: u64 = 1 << 63;
 
-/// The bits of a claim below the number of the leaf: those of the number of the entry.
+/// The number of low bits of a claim that hold the number of the entry. The bits above them hold the number of the leaf.
 const LEAF_SHIFT: u32 = 16;
 
-/// The largest number of entries that read a page that several of them name.
+/// The largest number of entries that may share an overflow page.
 const READERS_MAX: u16 = 4;
 
-/// The largest number of entries that are followed to a page.
+/// The largest number of entries that may claim an overflow page. The chain of any further entry counts as broken.
 const CLAIMS_MAX: u16 = 16;
 
 /// The claims of entries to overflow pages. The smallest of several claims counts, so that the outcome does not depend on threads.
@@ -61,7 +63,7 @@ impl Chains {
         self.of_trees[leaf as usize - 1].store(true, Ordering::Relaxed);
     }
 
-    /// Returns the number of pages that the chains of two entries have.
+    /// Returns the number of times that an entry has claimed a page that another entry had claimed already.
     pub fn meeting(&self) -> u64 {
         self.meeting.load(Ordering::Relaxed)
     }
@@ -77,8 +79,9 @@ impl Chains {
         self.claims.get(page as usize - 1).is_some_and(|claim| claim.load(Ordering::Relaxed) != u64::MAX)
     }
 
-    /// Follows the chain of an entry on a leaf, and claims its pages. `may_have` refuses pages that trees have. Returns `false` if the
-    /// chain is broken, or has a page that is refused or that many entries claim.
+    /// Follows the chain of an entry on a leaf, and claims its pages. `may_have` returns `false` for pages that can't be overflow pages,
+    /// such as pages of trees. Returns `false`, and claims nothing, if the chain is broken, has such a page, or has a page that too many
+    /// entries claim already.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -135,9 +138,9 @@ impl Chains {
         Ok(true)
     }
 
-    /// Reads the whole payload of an entry. Returns `None` if the entry does not have all pages of its chain, and `Some(false)` if the chain
-    /// does not end where the entry ends, another entry names one of its pages, or a page is cut off or empty: parts of the payload may be lost or
-    /// of another row.
+    /// Reads the whole payload of an entry. Returns `None` if the chain is broken, or if a page of the chain goes to another entry. Returns
+    /// `Some(false)` if parts of the payload may be lost or belong to another row: because the chain does not end where the entry ends,
+    /// another entry claims one of its pages, or a page is cut off or has only zeros.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -178,9 +181,9 @@ impl Chains {
         Ok((is_whole && payload.len() == cell.payload_bytes).then_some(is_sure))
     }
 
-    /// Reads the start of the payload of an entry on a leaf whose chain is broken, as far as its pages may be its own: no tree has them, none
-    /// but a few entries on leaves of trees have them, and each names a next page that the database may have had. Returns `true` if the first
-    /// `needed` bytes were read.
+    /// Reads the start of the payload of an entry whose chain is broken. Follows the chain as long as its pages may belong to the entry: no
+    /// tree has the page, the page is unclaimed or may be shared, and it names a next page that the database may have had. Returns `true`
+    /// if the first `needed` bytes were read.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -222,7 +225,7 @@ impl Chains {
         count(&self.counts, page)
     }
 
-    /// Returns `true` if an entry on a leaf may read a page that another entry has.
+    /// Returns `true` if an entry on the leaf `leaf` may share a page with the entry that has claimed the page.
     fn may_share(&self, leaf: u32, page: u32) -> bool {
         let claim =
             self.claims.get(page as usize - 1).map_or(u64::MAX, |claim| claim.load(Ordering::Relaxed));
@@ -239,8 +242,9 @@ impl Chains {
         self.of_trees.get((leaf as usize).wrapping_sub(1)).is_some_and(|is| is.load(Ordering::Relaxed))
     }
 
-    /// Calls `take` with each page of a chain, the page that it names, and its content, while `take` returns `true`. Returns `None` if the
-    /// chain is broken or `take` returns `false`, and `Some(false)` if its last page names another page.
+    /// Calls `take` with the number of each page of a chain, the number of the next page, and the content of the page, until `take` returns
+    /// `false`. Returns `None` if the chain is broken or `take` has returned `false`, `Some(true)` if the chain ends where the entry ends,
+    /// and `Some(false)` if its last page names a further page.
     fn follow(
         &self,
         file: &DamagedFile,

@@ -223,7 +223,8 @@ impl DamagedFile {
         self.header = header.filter(|_| stated == Some(geometry));
         self.geometry = geometry.with_pending_byte(pending_byte);
         let of_file = self.bytes.div_ceil(geometry.page_bytes() as u64).min(PAGES_MAX) as u32;
-        // A journal has no checksum of its page count: only pages that are there count.
+        // The page count in a journal has no checksum, so it is not used: the largest number of a page that exists in the file or the log
+        // counts.
         let in_log = self.overlay.as_ref().map_or(0, Overlay::pages) as u32;
         let most = of_file.saturating_add(in_log).saturating_add(BEYOND_MAX);
         let of_log = self.overlay.iter().flat_map(Overlay::numbers);
@@ -317,8 +318,8 @@ impl DamagedFile {
         Ok(best.1)
     }
 
-    /// Returns the encoding that most texts of sampled leaves have, and `true` if the texts can't have another: UTF-16 has no text of an odd
-    /// number of bytes, and zeros in every second byte are no UTF-8.
+    /// Returns the encoding that most texts of sampled leaves have, and `true` if the texts can't have another: UTF-16 has no text of an
+    /// odd number of bytes, and zeros in every second byte are no UTF-8.
     fn likely_encoding(&self) -> Result<(u32, bool)> {
         let geometry = self.geometry;
         let (mut page, mut salvage, mut types) =

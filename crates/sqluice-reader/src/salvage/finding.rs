@@ -58,7 +58,7 @@ pub struct Finding {
     pub faulty_pages: u64,
     /// `true` if leaves of a tree have different depths: pages are in wrong places.
     pub is_uneven: bool,
-    /// The number of rows that have lost overflow pages, but on them only fields that are computed from others.
+    /// The number of rows that have lost overflow pages, but no value: all lost fields are computed from other fields.
     pub cut_rows: u64,
     /// The indexes that have entries of lost rows.
     pub witnesses: Vec<Witness>,
@@ -70,7 +70,8 @@ struct Seen {
     tree: Option<usize>,
     /// The other trees that can have the rows and have an equal claim to the page.
     equals: Vec<usize>,
-    /// `true` if there are such trees, or some keys are not those that the parent says.
+    /// `true` if the rows may belong to another tree: because `equals` has trees, or because keys or fields of the page do not fit the tree
+    /// that names it.
     is_contested: bool,
     rows: u64,
     is_clean: bool,
@@ -89,8 +90,8 @@ struct Seen {
     full: u64,
     /// `true` if the page is one of an index, and neither its first nor its last entry has the fields of the index.
     is_misfit: bool,
-    /// `true` if neither the first nor the last key of a page of an index, or no key of a page of a table, is among those that the parent
-    /// says, or if the page is none of the index that names it.
+    /// `true` if the keys are outside of the range that the parent states: the first and the last key of a page of an index, or all keys of
+    /// a page of a WITHOUT ROWID table.
     is_apart: bool,
 }
 
@@ -127,8 +128,9 @@ fn is_enough(fitting: u64, rows: u64) -> bool {
     fitting * 2 >= rows
 }
 
-/// Returns the pages that have the bytes of another page of a table, and a weaker claim to be what they are. A table that was made from
-/// another has the same leaves in the same places, without any damage. With `has_strays`, trees have lost leaves, and these count, too.
+/// Returns the pages with the same bytes as another page, except the page to which its tree has the best claim. If the best claims are
+/// equally good, all of these pages are returned. Two tables may have the same leaves in the same places without any damage, if one was
+/// made from the other. Such pages are returned only with `has_strays`, when trees have lost leaves.
 fn copies(facts: &[PageFacts], owners: &Owners, seen: &[Seen], has_strays: bool) -> BTreeSet<u32> {
     let mut by_content: Vec<(u64, u8, u32, usize)> = seen
         .iter()
@@ -177,8 +179,9 @@ fn copies(facts: &[PageFacts], owners: &Owners, seen: &[Seen], has_strays: bool)
     same.flat_map(|same| same.iter().skip(best(same)).map(|(_, _, page, _)| *page)).collect()
 }
 
-/// Returns the pages of WITHOUT ROWID tables whose rows all lack the last columns, where the rows on nearly all other pages have them, and
-/// no page has both: rows that are older than the columns lie among others, so these are entries of another database's index.
+/// Returns the pages of WITHOUT ROWID tables that are probably pages of an index: none of their rows has all columns, all rows on the other
+/// pages of the tree have all columns, and there are at least [`SHORT_SHARE`] times as many other pages. Rows that are merely older than a
+/// column would lie on the same pages as newer rows.
 fn short_strays(seen: &[Seen], trees: &[SoughtTree]) -> BTreeSet<u32> {
     let mut by_tree: BTreeMap<usize, Vec<&Seen>> = BTreeMap::new();
     for seen in seen.iter().filter(|seen| seen.rows > 0) {
@@ -284,7 +287,8 @@ impl Finding {
                     seen.equals.clear();
                 }
             }
-            // A tree that names rows outside of their range is no proof that they are its own.
+            // If the rowids are outside of the range that the parent states, the rows may belong to another tree, although this tree names
+            // the page.
             let mut is_doubtful = !owners.is_within(seen.page)
                 || seen.is_contested
                 || copies.contains(&seen.page)
@@ -295,7 +299,8 @@ impl Finding {
                 Some(tree) => indexes.verdict(&owners, tree, &[seen.page])?,
                 None => Verdict::Unknown,
             };
-            // An index may lack entries by a fault of its own. Only with another sign of a wrong place are the rows those of another tree.
+            // An index may lack entries because it is damaged itself. So the rows count as those of another tree only if something else
+            // also shows that the page is in the wrong place.
             let is_elsewhere = match seen.tree.filter(|_| verdict == Verdict::Denied) {
                 Some(tree) => {
                     is_doubtful
@@ -305,11 +310,13 @@ impl Finding {
                 None => false,
             };
             is_doubtful |= verdict == Verdict::Denied;
-            // Two states of a row may have the same entry: which leaf of the tree has the row is told by the range. Indexes of several
-            // tables may have the rows, and then none of these tables is told.
+            // Indexes that have the rows remove the doubt only if no other tree has an equal claim, and the rowids are in the range that
+            // the parent states: an old and a new state of a row, on two leaves, may have the same index entry, so the index alone does not
+            // show which leaf is right.
             let is_told = seen.equals.is_empty() && owners.is_within(seen.page);
             is_doubtful &= !(is_told && matches!(verdict, Verdict::Attested(_)));
-            // A page of an index may look like rows of a table. Without keys of the table, its values tell.
+            // A page of an index may look like rows of a WITHOUT ROWID table. If the keys do not decide, a value of a class that no certain
+            // row of the table has in this field shows that the page belongs to an index.
             let is_odd = seen.is_contested
                 && seen.is_like_both
                 && seen.tree.is_some_and(|tree| classes[tree].lack_some_of(&seen.classes));
@@ -346,8 +353,8 @@ impl Finding {
                 is_local: !facts[seen.page as usize - 1].overflows,
                 rows: seen.rows,
             };
-            // None of several equal claims is known to be right: a page that has the bytes of another table's root names the leaves of that
-            // table.
+            // If several trees have equally good claims, all of them get the leaf, because it is not known which claim is right. For
+            // example, a root that was overwritten with the root of another table names the leaves of that table.
             finding.lost_rows[tree] += seen.lost;
             finding.leaves[tree].push(leaf);
             for equal in seen.equals {
@@ -409,7 +416,8 @@ impl Finding {
         Ok(())
     }
 
-    /// Takes a page whose rows may be rows of its tree from the tree. No gap shows where it was, so that the page does not fill it.
+    /// Takes a page away from its tree, because the rows may belong to another table. The lost page is listed without its range of rowids,
+    /// so that the page can't return to the tree by filling this gap.
     fn disown(&mut self, page: u32, owners: &mut Owners) {
         let why = "its rows may be rows of another table";
         if let Some(tree) = owners.of(page) {
@@ -591,8 +599,9 @@ impl Finding {
             && !is_special(page, file.geometry(), map)
     }
 
-    /// Returns the leaves whose parents say no range of rowids that would prove them, and that may be of another table: their rowids fill a
-    /// gap of that table, or the leaf is the root of its table, and the file has leaves of such rows that no tree names.
+    /// Returns the leaves that may belong to another table than the one that names them. Only leaves are returned for which no parent
+    /// states both ends of the range of rowids: if the rowids fill a gap of the other table and the rows fit this table, or if the leaf is
+    /// the root of its table, and the file has a leaf of no tree whose rows fit the table of the root.
     fn replaced(
         &self,
         file: &DamagedFile,
@@ -744,7 +753,8 @@ impl Finding {
                 owners.of(page).is_none() && !is_special(page, geometry, map)
             })?;
             let mut shapes = self.shapes(file, (sought, &lacking, fewest), &orphan, is_index, &mut rows)?;
-            // A leaf that the table of the other leaves can't have was put where one of the group was.
+            // If most rows of a group fit a table, but a leaf of the group does not, the leaf has taken the place of another one. It
+            // becomes a group of its own.
             let most = shapes.fitting_short.iter().copied().max().unwrap_or(0);
             if orphan.leaves.len() > 1 && most < shapes.rows && is_enough(most, shapes.rows) {
                 for single in orphan.singles() {
@@ -820,7 +830,8 @@ impl Finding {
         Ok(())
     }
 
-    /// Returns the damaged tables whose rows have rowids around those of a leaf, but no rowid of the leaf.
+    /// Returns the damaged tables that have leaves whose ranges of rowids overlap the range of a leaf of no tree, but none of whose rows
+    /// has a rowid of this leaf. Returns none for a group of several leaves.
     fn apart(
         &self,
         file: &DamagedFile,

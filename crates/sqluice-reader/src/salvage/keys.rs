@@ -115,7 +115,7 @@ pub fn fits_keys(keys: &[(usize, PageKey)], range: &KeyRange, is_whole: bool) ->
     }
 }
 
-/// Returns `true` if the first and the last entry of an index page do not have the fields of the index.
+/// Returns `true` if both the first and the last entry of a page have another number of fields than the entries of the index.
 pub fn is_misfit(page: &[u8], number: u32, geometry: Geometry, entries: &Table, types: &mut Types) -> bool {
     let Some(view) = PageView::new(page, number, geometry) else { return false };
     let Some(last) = view.cells().checked_sub(1) else { return false };

@@ -6,9 +6,10 @@
 //!                          └── no page of such a tree                     a gap: rowids that were on lost pages
 //! ```
 //!
-//! Interior pages of tables are only hints. The best of several claims to a page counts: rowids that fit, named by a page without a fault.
-//! All leaves of a tree have the same depth, so the children of an interior page are all leaves, or all interior pages. If they are mixed, the
-//! fewer ones of those whose rowids fit are in wrong places.
+//! An interior page may be damaged, so it only *claims* the pages that it names. If several trees claim a page, the tree with the best
+//! claim gets it: the rowids fit the keys of the parent, and the parent has no fault. All leaves of a tree have the same depth, so the
+//! children of an interior page are all leaves, or all interior pages. If the children are mixed, those of the rarer kind are in wrong
+//! places; in a table, only children whose rowids fit are counted for this.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -48,7 +49,7 @@ pub struct Root<'a> {
     pub order: Option<&'a KeyOrder>,
 }
 
-/// A range of rowids whose page is lost: above the first, up to the second.
+/// The range of rowids that a lost page had: greater than the first number, and at most the second. An unknown end is `None`.
 pub type Gap = (Option<i64>, Option<i64>);
 
 /// A page that a tree names, and that is lost.
@@ -62,7 +63,7 @@ pub struct LostPage {
     pub why: &'static str,
     /// The rowids that the page had, in a rowid table.
     pub gap: Gap,
-    /// `true` if the key of the page is damaged, so that the gap is that of its parent, which has other pages in it.
+    /// `true` if the key after the page is damaged. The gap is then the whole range of the parent, so other pages lie in it, too.
     pub is_wide: bool,
     /// The keys that the page had, in a WITHOUT ROWID table.
     pub keys: KeyRange,
@@ -74,13 +75,13 @@ pub struct Owners {
     /// For each page, the number of its tree, from 1; 0 if no tree has the page.
     owner: Vec<u32>,
     score: Vec<u8>,
-    /// For each page, the rowids that its parent says: above the first, up to the second.
+    /// For each page, the range of rowids that its parent states: greater than the first number, and at most the second.
     ranges: Vec<(i64, i64)>,
-    /// The keys that the parents of pages of WITHOUT ROWID tables say.
+    /// The ranges of keys that parents state, by the numbers of the child pages: for indexes and WITHOUT ROWID tables.
     key_ranges: HashMap<u32, KeyRange>,
     /// The other trees that claim a page, each with the score of its claim.
     rivals: HashMap<u32, Vec<(u32, u8)>>,
-    /// The trees that have interior pages with a fault, which may lack children, or that name a page twice, and may lack another.
+    /// The trees that may lack pages, because an interior page has a fault, or because the tree names the same page twice.
     pub faulty: BTreeSet<usize>,
     /// The lost pages of all trees.
     pub lost: Vec<LostPage>,
@@ -171,8 +172,8 @@ impl Owners {
         self.score.get(page as usize - 1).copied().unwrap_or(0)
     }
 
-    /// Returns the rowids that the parent of a page says: above the first, up to the second. An end that no parent says is the least or the
-    /// largest rowid.
+    /// Returns the range of rowids that the parent of a page states: greater than the first number, and at most the second. An end that is
+    /// not stated is the least or the largest rowid.
     pub fn range(&self, page: u32) -> (i64, i64) {
         self.ranges.get(page as usize - 1).copied().unwrap_or((i64::MIN, i64::MAX))
     }
@@ -280,8 +281,8 @@ impl Owners {
                     fit = Fit::Overlapping;
                 }
             }
-            // A sound page names a page for other rowids: the page was replaced. Below an interior page that was replaced are rows of other
-            // tables.
+            // The parent is sound, but none of the rowids is in the range that it states: so another page has taken the place of the child.
+            // This also holds for an interior page, whose children then have rows of other tables.
             if fit == Fit::Apart && claim.is_parent_whole && (!is_interior || about.is_whole) {
                 self.lost.push(lose("it has other rows than its parent says"));
                 continue;
@@ -331,7 +332,8 @@ impl Owners {
                 let kind = facts.get((child as usize).checked_sub(1)?)?.kind?;
                 (kind.is_index() == root.is_index).then_some(kind.is_leaf())
             };
-            // Children whose rowids are not those that the page says are in wrong places whatever their kind is.
+            // Most children decide which kind, leaf or interior page, is right. A child of a table whose rowids do not fit is in the wrong
+            // place anyway, so it is not counted.
             let (mut leaves, mut interiors, mut low) = (0, 0, claim.gap.0);
             for &(child, key) in &salvage.children {
                 let gap = (low, key.or(claim.gap.1));
@@ -359,7 +361,7 @@ impl Owners {
                     Some(key) => Some(claim.gap.1.map_or(key, |high| key.min(high))),
                     None => claim.gap.1,
                 };
-                // Keys ascend. A key that does not says nothing about its page.
+                // Keys ascend. So a key that is not greater than the key before is damaged, and does not bound the rowids of its page.
                 let is_wide = key.is_some_and(|key| low.is_some_and(|low| key <= low)) && !root.is_index;
                 let gap = match (root.is_index, is_wide) {
                     (true, _) => (None, None),

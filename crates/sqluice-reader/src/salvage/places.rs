@@ -19,7 +19,7 @@ use super::survey::PageFacts;
 pub(super) struct Shapes {
     /// The number of rows that each tree's table can have.
     pub(super) fitting: Vec<u64>,
-    /// The number of rows that each tree's table can have, with rows that are older than the last columns.
+    /// The number of rows that each tree's table can have, including rows without the last fields, which are older than these columns.
     pub(super) fitting_short: Vec<u64>,
     /// The first and the last key of these rows, in WITHOUT ROWID tables.
     pub(super) ends: Vec<Option<(PageKey, PageKey)>>,
@@ -27,7 +27,7 @@ pub(super) struct Shapes {
     pub(super) kinds: Kinds,
     /// The number of rows.
     pub(super) rows: u64,
-    /// The number of rows that a WITHOUT ROWID table with lost pages can have, also as rows of its first columns.
+    /// The number of rows that a WITHOUT ROWID table with lost pages can have, including rows without the last fields.
     pub(super) lacking: u64,
     /// The classes of values in the fields.
     pub(super) classes: Classes,
@@ -41,15 +41,16 @@ pub(super) struct Places<'k> {
     classes: &'k [Classes],
     /// `true` for the tree of an index.
     is_index_tree: Vec<bool>,
-    /// `true` for a tree of which nothing is left.
+    /// `true` for a tree of which nothing is certain: its root is unknown or lost, or leaves were found, and all of them may be of another
+    /// table.
     pub(super) is_gone: Vec<bool>,
     /// `true` for a tree that has lost a page, or has leaves that may be of another table.
     pub(super) is_damaged: Vec<bool>,
     /// `true` for a tree that may have lost leaves of which no page says where they were.
     is_open: Vec<bool>,
-    /// The pages of no tree that each tree names nevertheless, and those below them.
+    /// For each tree, its lost pages that still exist and belong to no other tree, and the pages below them.
     named: Vec<BTreeSet<u32>>,
-    /// The rowids of the leaves that the tree names: the last by the first.
+    /// For each tree, the range of rowids of each of its leaves: the key is the first rowid, and the value is the last.
     owned: Vec<BTreeMap<i64, i64>>,
     /// The pages of these leaves, by the first rowid.
     owned_pages: Vec<BTreeMap<i64, u32>>,
@@ -119,8 +120,9 @@ impl Places<'_> {
         places
     }
 
-    /// Finds the pages that trees have lost, which are still there and of no other tree, and the pages below them. `is_stray` tells which
-    /// pages are of no tree. The key that contradicts a page may be damaged, or the parent may be one of another state of the file.
+    /// Finds the lost pages of trees that still exist and belong to no other tree, and the pages below them. `is_stray` returns `true` for
+    /// a page of no tree. Such a page may belong to the tree after all: the key of the parent that contradicts it may be damaged, or the
+    /// parent may be from another state of the file.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -146,7 +148,8 @@ impl Places<'_> {
         Ok(())
     }
 
-    /// Returns the leaves of a tree whose rowids lie around others; a few more than [`AROUND_MAX`] at most.
+    /// Returns the leaves of a tree whose ranges of rowids overlap the given range. Stops after [`AROUND_MAX`] + 1 leaves, which shows the
+    /// caller that there are too many.
     pub(super) fn around(&self, tree: usize, (first, last): (i64, i64)) -> Vec<u32> {
         let before = self.owned[tree].range(..=last).rev().take(AROUND_MAX + 1);
         let around = before.take_while(|(_, end)| **end >= first);
@@ -161,9 +164,10 @@ impl Places<'_> {
         filled.copied().max_by_key(|(low, high)| low.is_some() && high.is_some())
     }
 
-    /// Returns the table of a group, if exactly one is possible: one that has a gap for the rows, or else one that has lost other pages. Tables
-    /// of which all columns are there come before others, and tables whose indexes have the rows before all others. A copy of a page that a
-    /// tree has goes only to a table with a gap for it, or whose tree is gone. `verdict` asks the indexes of a table.
+    /// Returns the table of a group of leaves, if one table is the best: tables whose indexes have the rows come first, then tables with a
+    /// gap for the rows, then tables that have lost other pages, and among these the tables all of whose columns the rows have. Returns
+    /// `None` if several tables are equally good. A copy of a page of a tree goes only to a table with a gap for it, or whose tree is gone.
+    /// `verdict` asks the indexes of a table.
     ///
     /// # Errors
     /// The errors of `verdict`.
@@ -174,9 +178,9 @@ impl Places<'_> {
         (is_index, is_copy, is_whole): (bool, bool, bool),
         verdict: impl Fn(usize) -> Result<Verdict>,
     ) -> Result<Option<(usize, Origin)>> {
-        // Candidates by rank, the surest first: tables with a gap that ends with the last row; tables with a gap for the rows, or whose tree is
-        // gone; tables whose tree is gone and whose rows have fewer columns than the table; damaged tables; damaged tables whose rows have
-        // fewer columns.
+        // Candidates by rank, the surest first: tables with a gap that ends with the last row; tables with a gap for the rows, or whose
+        // tree is gone; tables whose tree is gone and whose rows have fewer columns than the table; damaged tables; damaged tables whose
+        // rows have fewer columns.
         let mut candidates: [Vec<(usize, Origin)>; 5] = Default::default();
         // The largest number of indexes of a table that have the rows.
         let mut most = 0;

@@ -21,7 +21,8 @@ pub struct SoughtTree {
     pub table: Option<Table>,
     /// The entries of an index, as rows of a WITHOUT ROWID table. They tell pages of the index apart from pages of such tables.
     pub entries: Option<Table>,
-    /// The number of leading fields of the table's records after which all fields are computed from others; `None` if the last field is not.
+    /// If the last fields of the table's records are computed from other fields: the number of fields before them. `None` if the last field
+    /// is not computed.
     pub needed_fields: Option<usize>,
     /// The number of the tree of an index's table.
     pub table_tree: Option<usize>,
@@ -45,7 +46,7 @@ pub struct Sought<'a> {
     pub facts: &'a [PageFacts],
     /// The shapes of whole leaves.
     pub shapes: &'a [Shape],
-    /// `true` to leave leaves that only their shape joins to a table out of the tables.
+    /// `true` if a leaf goes to no table when only the shape of its rows assigns it to a table ([`Origin::Shape`]).
     pub strict: bool,
     /// `true` to find pages of the freelist, too.
     pub deleted: bool,

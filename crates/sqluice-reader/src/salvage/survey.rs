@@ -1,5 +1,5 @@
-//! The first reading of a damaged file: what each page is, all pages on all cores. Whole leaves of tables whose rows do not overflow are
-//! known by it, and are read again only when their rows are written.
+//! The first reading of a damaged file: what each page is, all pages on all cores. A sound leaf of a table without overflow pages usually
+//! needs no other reading until its rows are written, because the survey keeps the shape of its rows.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

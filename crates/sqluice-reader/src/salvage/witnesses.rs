@@ -5,8 +5,8 @@
 //!  entries of an index       3  17  41 … 80  95            rows 41 to 80 are lost, and the index has some of their columns
 //! ```
 //!
-//! Only tables that have lost pages or rows have witnesses. The rowids of a leaf that lost nothing are known by the first and the last.
-//! The rowids of other leaves are read again.
+//! Only tables that have lost pages or rows have witnesses. If a leaf has lost nothing, all rowids from its first to its last count as
+//! saved. The rowids of other leaves are read again, one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

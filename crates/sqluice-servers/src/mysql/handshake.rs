@@ -125,7 +125,8 @@ impl Greeting {
         let first = proof.answer(&secret, &secret.challenge)?.unwrap_or_default();
         let mut answer = self.beginning(database, is_encrypted);
         answer.extend_from_slice(user.as_bytes());
-        // One byte can hold lengths up to 250 under both capabilities. Only a clear password can be longer.
+        // A server with CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA reads a length of one or more bytes, any other server a length of one byte.
+        // For lengths up to 250, this is the same single byte. Only a password that is sent in the clear can be longer.
         let length = u8::try_from(first.len()).ok().filter(|length| *length <= 250);
         let length = length.ok_or(Fault::Malformed("a challenge for a password of more than 250 bytes"))?;
         answer.extend_from_slice(&[0, length]);

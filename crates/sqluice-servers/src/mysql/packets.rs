@@ -74,7 +74,7 @@ impl Packets {
         self.socket.set_silence(silence_max);
     }
 
-    /// Returns `true` if the connection is a socket of this machine, not TCP.
+    /// Returns `true` if the connection is a Unix domain socket, not TCP.
     pub(super) fn is_local(&self) -> bool {
         !self.socket.is_tcp()
     }

@@ -363,7 +363,7 @@ impl Catalog {
              FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace JOIN pg_catalog.pg_range r ON r.rngtypid = t.oid \
              WHERE {of_users} ORDER BY n.nspname COLLATE \"C\", t.typname COLLATE \"C\""
         );
-        // A domain may be based on another domain, which has a smaller OID.
+        // Domains are ordered by OID, so that a domain comes after the domain that it is based on, which usually has a smaller OID.
         let domains = format!(
             "SELECT 'CREATE DOMAIN ' || {name} || ' AS ' || pg_catalog.format_type(t.typbasetype, t.typtypmod) || CASE WHEN t.typnotnull THEN ' NOT NULL' ELSE '' END \
              || pg_catalog.coalesce_default || pg_catalog.coalesce_checks || ';' \

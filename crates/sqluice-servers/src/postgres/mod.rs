@@ -8,9 +8,9 @@
 //!  rows        the rows of all tables, read by several connections
 //! ```
 //!
-//! **One snapshot.** First each table whose rows are to be read is locked (for a query, none is) in ACCESS SHARE mode (LOCK TABLE takes no
-//! snapshot), then the snapshot is taken. So no TRUNCATE and no ALTER comes between the snapshot and the reading of rows. If one of these
-//! tables is gone, or the snapshot shows a table that was not locked, both steps are repeated.
+//! **One snapshot.** First, each table whose rows are to be read is locked in ACCESS SHARE mode. LOCK TABLE itself takes no snapshot, so
+//! the snapshot is taken afterwards. No TRUNCATE and no ALTER TABLE can then run between the snapshot and the reading of rows. If a table
+//! is gone before it is locked, or the snapshot shows a table that was not locked, both steps are repeated. A query locks no table.
 
 mod catalog;
 mod connection;

@@ -18,8 +18,8 @@ use super::{fixed, moment};
 /// JSON text that is being written, with its first fault.
 pub(super) struct Json<'a> {
     pub(super) text: &'a mut String,
-    /// The reason why the first value without a JSON form has none. Something is written in its place, so that the bad row can be shown:
-    /// the stored number of a date, or text with U+FFFD for bytes that are not UTF-8.
+    /// The reason why a value can't be written as JSON, for the first such value. Something else is written instead, so that the bad row
+    /// can be shown: the stored number of a date, or text with U+FFFD for bytes that are not UTF-8.
     pub(super) fault: Option<String>,
     /// The length at which writing stops: a longer text will be refused.
     end: usize,

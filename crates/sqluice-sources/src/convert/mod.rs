@@ -1,7 +1,8 @@
-//! Text with another meaning that the user names: dates in a format, booleans, numbers with a decimal comma, separators of thousands, signs
-//! of accounting or a percent sign.
+//! Converts text that stands for something else, as the user says per column: dates in a given format, booleans, and numbers with a decimal
+//! comma, thousands separators, accounting signs or a percent sign.
 //!
 //! ```text
+//!  input        conversion                      stored value    type
 //!  31.01.2024   date %d.%m.%Y                   2024-01-31      TEXT
 //!  yes          boolean                         1               INTEGER
 //!  1.234,50     decimal comma, thousands '.'    1234.50         INTEGER or REAL, by the usual rule
@@ -12,7 +13,7 @@
 //!
 //! * [`Convert`] is the request of the user; [`Conversion`] is the request, checked and ready to use.
 //! * [`Converting`] is a source with such columns. It stands between a source of text and everything else, so that types, keys, bad rows
-//!   and the encoder see the stored values. Without a converted column it does not exist, and costs nothing.
+//!   and the encoder see the stored values. If no column is converted, no such source is created.
 //!
 //! NULL stays NULL, and empty text becomes NULL. A number or boolean of a JSON file is read as if it were written as text.
 //!
@@ -95,7 +96,7 @@ impl Convert {
     }
 }
 
-/// The conversion of a column's values. Its `Display` is such as `date %d.%m.%Y`.
+/// The conversion of a column's values. `Display` writes it as the user asked for it, such as `date %d.%m.%Y`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
     kind: ConversionKind,

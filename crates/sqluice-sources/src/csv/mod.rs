@@ -481,7 +481,7 @@ impl CsvSource {
     /// counter.
     ///
     /// # Panics
-    /// When a part was already handed out.
+    /// When the source has already returned a part.
     #[must_use]
     pub fn with_padded(mut self, padded: Arc<AtomicU64>) -> CsvSource {
         Arc::get_mut(&mut self.shared).expect("no part is handed out yet").padded = padded;
@@ -491,7 +491,7 @@ impl CsvSource {
     /// Sets the collector of the records that repeat the header.
     ///
     /// # Panics
-    /// When a part was already handed out.
+    /// When the source has already returned a part.
     #[must_use]
     pub fn with_repeated(mut self, repeated: Arc<RepeatedHeaders>) -> CsvSource {
         Arc::get_mut(&mut self.shared).expect("no part is handed out yet").repeated = repeated;
@@ -508,7 +508,7 @@ impl CsvSource {
     /// Sets the collector of the quoted fields that may be rows.
     ///
     /// # Panics
-    /// When a part was already handed out.
+    /// When the source has already returned a part.
     #[must_use]
     pub fn with_doubts(mut self, doubts: Arc<Doubts>) -> CsvSource {
         let shared = Arc::get_mut(&mut self.shared).expect("no part is handed out yet");

@@ -88,7 +88,7 @@ pub(super) struct Taste {
     pub(super) bad_rows: bool,
     /// The sink refuses one row in `refuses`, at random; 0: no row.
     pub(super) refuses: u64,
-    /// The number of refused rows that the sink names at a time.
+    /// The maximum number of rows of a batch that the sink refuses at a time; 0 counts as 1.
     pub(super) names: usize,
     pub(super) seed: u64,
 }
@@ -188,7 +188,7 @@ pub(super) fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result
     result
 }
 
-/// A sink that takes rows according to its taste, and counts rows itself.
+/// A sink that takes or refuses rows by the rules in `taste`, and counts the rows that it gets.
 pub(super) struct Taking<'t> {
     pub(super) taste: Taste,
     pub(super) next_row: u64,

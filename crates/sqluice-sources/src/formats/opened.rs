@@ -63,7 +63,7 @@ pub struct OpenRequest<'a> {
 /// A file whose columns are known, or a table in such a file.
 #[non_exhaustive]
 pub struct Opened {
-    /// The input. Although a sample was read, it is still read from its start.
+    /// The input. It can still be read from its start, although a sample of it was read.
     pub input: InputFile,
     /// The name of the table within the file; `None`: the file is a single table without a name.
     pub table: Option<String>,

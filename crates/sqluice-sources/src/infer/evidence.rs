@@ -36,8 +36,8 @@
 //! printers and styles by and, the extremes of lengths by min and max.
 //!
 //! Invariant: `merge` is commutative, associative and idempotent, so the order of values does not matter. All points that mean TEXT for
-//! ever are one point, so threads that stop looking agree with threads that go on. (A column that is TEXT for lack of a point may become
-//! REAL by a later value.)
+//! ever are one point, so threads that stop looking agree with threads that go on. (A column that is TEXT only because no value has a
+//! decimal point may become REAL by a later value.)
 
 use std::ops::Range;
 

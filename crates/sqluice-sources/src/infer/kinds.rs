@@ -537,8 +537,9 @@ impl Kinds {
     }
 
     /// Returns the value that messages name as the reason why the column is no column of numbers. It is the first value of a kind, and the
-    /// kinds are tried in this order: another value, a number in another notation, a date, a NULL marker in quotes, a number that a numeric
-    /// type would not give back, a number whose notation differs from that of earlier numbers. An unquoted NULL marker is no cause.
+    /// kinds are tried in this order: another value, a number in another notation, a date, a NULL marker in quotes, a number that printers
+    /// with the fewest digits write in another way (`1.10`), an integer that no float holds, a number whose notation differs from that of
+    /// earlier numbers. An unquoted NULL marker is no cause.
     pub fn first_cause(&self) -> Option<&Found> {
         let [bare, zero, pointed] =
             [First::Bare, First::PointZero, First::Pointed].map(|form| self.first(form));

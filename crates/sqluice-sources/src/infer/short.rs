@@ -59,7 +59,7 @@ impl Seen {
         let ends_in_zero = word >> 120 == 0;
         self.decimals |= (1 + (u32::from(ends_in_zero) << 16)) << decimals;
         self.wholes |= 1 << whole;
-        // Another branch, because few values begin with that many zeros.
+        // `if` makes a branch, because few values begin with 0.000 and have four decimals or more.
         let after = word & THREE_AFTER[point];
         if (after >> 64) as u64 | after as u64 | u64::from(!zero_first) == 0 {
             let (small, not_as_r) = small(decimals, word);

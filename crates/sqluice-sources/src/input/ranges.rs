@@ -58,7 +58,7 @@ struct State {
     wanted: Vec<Range<u64>>,
     /// The blocks that are fetched or being fetched, by the offsets of their first bytes.
     blocks: BTreeMap<u64, Block>,
-    /// The number of reads so far, which serves as the time of a block's last use.
+    /// The number of times that a read has looked for a block. It serves as the time of a block's last use.
     clock: u64,
     kept_bytes: u64,
     /// The errors of blocks that could not be fetched. An error is removed when it is reported.

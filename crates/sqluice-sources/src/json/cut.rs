@@ -14,7 +14,8 @@
 //! The array may be anywhere in a document ([`super::path`]). Then the text around the array is skipped.
 //!
 //! The cutter runs under a lock, so it looks only for the ends of records. It checks nothing else: whatever is wrong within a record, its
-//! end follows from quotes and brackets alone. A record that is longer than allowed is cut off behind the limit, and is the last.
+//! end follows from line ends alone in a file of lines, and from quotes and brackets alone in other files. A record that is longer than
+//! allowed is cut off behind the limit, and is the last.
 //!
 //! Invariant: a cut depends on the bytes and on `part_bytes`, never on the length of a read.
 

@@ -29,9 +29,9 @@ pub(super) struct Shared {
     pub(super) layout: Layout,
     pub(super) record_bytes_max: usize,
     pub(super) fields: Fields,
-    /// The constant or the slot that fills each column.
+    /// For each column, its constant, or the slot (the buffer with the values of one field) that fills it.
     pub(super) columns: Vec<Filled>,
-    /// The field of each slot. A slot has the values of a field that fills a column.
+    /// The index of the field of each slot. Only fields that fill a column have a slot.
     pub(super) slots: Vec<usize>,
     /// `true` if only the keys are read: no row goes to the sink.
     pub(super) keys_only: bool,

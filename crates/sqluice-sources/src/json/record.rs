@@ -7,7 +7,7 @@
 //!          not looked up                               tags  tag TEXT   bits span of ["a","b"]
 //! ```
 //!
-//! A repeated key replaces the earlier value. A key that a record lacks is NULL, the tag 0.
+//! A repeated key replaces the earlier value. A key that a record lacks is NULL, and has the tag 0.
 
 use sqluice_core::batch::{ROWS_MAX, Span};
 

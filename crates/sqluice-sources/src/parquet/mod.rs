@@ -53,7 +53,8 @@ const BATCH_ROWS: u64 = 4096;
 /// The approximate maximum number of bytes of the rows that are decoded at once, by the sizes that the file declares.
 const BATCH_BYTES: u64 = 8 << 20;
 
-/// The maximum number of rows that are decoded at once if texts are read as blobs: then the memory for other blobs is multiplied.
+/// The maximum number of rows that are decoded at once if texts are read as blobs. It is small, because reading texts as blobs multiplies
+/// the memory for the other blobs.
 const BATCH_ROWS_AS_BLOBS: u64 = 32;
 
 /// The number of bytes at the end of a remote file that are fetched first. Most footers are smaller.

@@ -27,7 +27,8 @@ use sqluice_core::progress::Amount;
 use sqluice_core::schema::Schema;
 use sqluice_core::source::{Part, Sink, Source};
 
-/// The size of a part's rows in the database file. It is somewhat less than the size of a write, so that a part becomes one write.
+/// The size of a part's rows in the database file. It is somewhat less than the 8 MiB of a chunk, the buffer in which the engine passes
+/// finished pages to its writer, so that the pages of a part fit one chunk.
 const PART_BYTES: u64 = 7 << 20;
 
 /// The maximum scale in the specification.

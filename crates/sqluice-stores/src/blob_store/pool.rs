@@ -17,8 +17,10 @@ use super::layout::Layout;
 use super::options::Options;
 use super::reader::Reader;
 
-/// While waiting for busy readers, the first rounds only yield the processor. Later rounds pause.
+/// [`Pool::stop`] tries the locks of busy readers in rounds. After each of the first `YIELDS` rounds, it only yields the
+/// processor.
 const YIELDS: usize = 100;
+/// The pause of [`Pool::stop`] after each later round.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// A place for a reader, empty until it is first used.

@@ -15,8 +15,8 @@ use super::Options;
 use super::layout;
 
 /// The number of pages in the WAL at which COMMIT copies them into the database: 16 MiB, four times SQLite's default. A page that several
-/// batches change is then copied only once. At this size, readers still find a page of the WAL in a single block of its index, which
-/// covers 4,096 pages.
+/// batches change is then copied only once. The first block of the WAL index has 4,062 entries, so a reader that looks for a page of a WAL
+/// of this size searches a single block.
 const LOG_PAGES: usize = 4000;
 
 /// The number of prepared statements that a connection caches.

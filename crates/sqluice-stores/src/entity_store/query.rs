@@ -39,7 +39,7 @@ enum With {
     Prefix(String),
 }
 
-/// Returns the name of an indexed field, or of the `key`, whose methods build comparisons.
+/// Returns an indexed field, or the `key`, by its name. The methods of the result compare the field with values.
 ///
 /// ```
 /// # use sqluice_stores::entity_store::field;

@@ -171,7 +171,7 @@ impl<T: Serialize + Sync> Batch<'_, T> {
         let done = encode::each(self.kind, entities, |chunk| {
             self.chunk(chunk).map_err(|failure| match failure {
                 Failure::Other(error) => error,
-                // The error is reported after the match.
+                // This error only makes `each` stop: the caller gets `not_unique`.
                 Failure::NotUnique(error) => {
                     not_unique = Some(error);
                     Error::interrupted()
@@ -436,7 +436,7 @@ impl<T> Kind<T> {
                 Error::input(message)
                     .hint("a unique field has each value once: nothing of the batch was written")
             }
-            // A later row of the batch has changed the value again, so no two entities have it now.
+            // No two entities with the same value were found, so the message is SQLite's.
             Ok(None) => self.cannot_write(error),
             Err(other) => self.cannot_write(other),
         }

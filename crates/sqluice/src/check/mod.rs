@@ -92,7 +92,8 @@ impl Checked {
     }
 }
 
-/// The maximum number of problems that are listed. Further problems of this crate's check are only counted; SQLite's reports none.
+/// The maximum number of problems that are listed. This crate's check counts its further problems, but SQLite's `integrity_check` stops
+/// without a count.
 const PROBLEMS_MAX: usize = 100;
 
 /// The phases that [`Progress::phase`] reports.
@@ -149,7 +150,7 @@ impl Check {
             return Err(Error::usage("threads must be at least 1")
                 .hint("leave the setting out for one thread per core"));
         }
-        crate::remote::refuse_url(target, "checked")?;
+        crate::remote::refuse_url(target, "checked", "copy the database to a local file first")?;
         // The metadata is checked before the file is opened, as opening a named pipe waits for a writer.
         let metadata = std::fs::metadata(target).map_err(|e| Error::read(target, e))?;
         if let Some(why) = no_file(target, &metadata) {

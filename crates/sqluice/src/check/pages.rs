@@ -58,7 +58,7 @@ pub(super) struct FilePages<'a> {
     shared: &'a Shared<'a>,
     /// The windows, the most recently read first.
     windows: Vec<Window>,
-    /// The checksum of the pages that no other reader read before this one.
+    /// The checksum of the pages that this reader was the first to read, among the readers of all threads.
     pub(super) checksum: Checksum,
 }
 

@@ -186,7 +186,8 @@ impl Copy {
     fn plan(&self, context: &Context<'_>) -> Result<CopyPlan> {
         let settled = Settled::new(self)?;
         settled.copy.refuse_target(&settled.wanted)?;
-        // This call comes before the source is read. It opens and closes the source's file, which would drop the locks of this process.
+        // Find the replacement before the source is read: the search opens and closes the source's file, and closing a file drops all
+        // locks of this process on the file.
         let replacement = settled.copy.replacement(&settled.wanted)?;
         let opened = Copy::open(settled, None, context)?.masked(context)?;
         let copy = &opened.settled.copy;

@@ -46,14 +46,15 @@ pub(crate) fn with_remedy(mut error: Error, without: impl FnOnce(&DamagedTree) -
     error.hint(hint)
 }
 
-/// If a table can't be read because it needs a collation, function or tokenizer of an application, adds the setting that leaves the table
-/// out to the error.
+/// If a table can't be read because it needs a collation, function, tokenizer or module of an application, adds the setting that leaves the
+/// table out to the error.
 pub(crate) fn of_application(error: Error, table: &str) -> Error {
     let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
     match without_table(table) {
-        Some(without) if needs_application(&cause) => {
-            error.hint(message!["only its application has what the table needs: ", without])
-        }
+        Some(without) if needs_application(&cause) => error.hint(message![
+            "the table needs a collation, function, tokenizer or module that only the program that uses the table has; ",
+            without
+        ]),
         _ => error,
     }
 }

@@ -1,7 +1,8 @@
 //! Connections that evaluate expressions, with the functions that expressions may call.
 //!
 //! Besides SQLite's functions, expressions may call mathematical functions, which some builds of SQLite lack, `sha256`, and functions for
-//! regular expressions. `'now'` is the start of the run, for all rows and all attempts.
+//! regular expressions. `'now'` is the start of the run, for all rows, also if the run has to write all rows again because an
+//! assumption of its plan did not hold.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -90,7 +91,8 @@ const OF_NUMBERS: [(&str, OfNumbers); 5] = [
     ("log", |base, number| number.ln() / base.ln()),
 ];
 
-/// The divisor of the run's memory that gives a limit: the results of one batch on each thread, all threads together, may take this share.
+/// The divisor of the run's memory that gives the limit for the results of expressions: each thread holds the results of one batch, and
+/// all threads together may take this share.
 const RESULTS_SHARE: u64 = 8;
 
 /// The minimum limit for the results of a batch, in bytes, whatever the memory is.

@@ -96,7 +96,8 @@ impl Merge {
     fn plan(&self, context: &Context<'_>) -> Result<MergePlan> {
         let wanted = self.wanted();
         self.refuse(&wanted)?;
-        // This call comes before the target is read. It opens and closes the target's file, which would drop the locks of this process.
+        // Find the replacement before the target is read: the search opens and closes the target's file, and closing a file drops all
+        // locks of this process on the file.
         let replacement = self.replacement(&wanted)?;
         let sources = sources::open(self, &wanted.target, None, context)?;
         let shared = sources::shared(&sources)?;

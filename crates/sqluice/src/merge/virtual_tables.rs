@@ -1,7 +1,8 @@
-//! Virtual tables of several sources, or whose texts are in a table of several sources. SQLite creates them in the result, and inserts the
-//! rows of all sources. The indexes of full-text tables are made of all rows, on all cores.
+//! Rebuilds the virtual tables that several sources have, and FTS5 tables whose text is in a table that several sources have.
 //!
-//! The shadow tables are never merged row by row, because their keys are the same in every source.
+//! SQLite creates these tables in the result, and inserts the rows that they store. The indexes of full-text tables are then built from all
+//! rows: by this crate on all cores, or by SQLite if only SQLite can. Shadow tables are not merged, because their keys are the same in
+//! every source.
 
 use std::path::Path;
 

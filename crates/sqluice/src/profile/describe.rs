@@ -102,8 +102,8 @@ impl<'t> Described<'t> {
         Some(Made { expression: self.with_nulls(facts, made.expression), ..made })
     }
 
-    /// Returns an expression of the column's common values with their shares, or `None` if they may not be shown, or fewer than half of the
-    /// rows have them.
+    /// Returns an expression of the column's common values with their shares, or `None` if they may not be shown, or are fewer than half of
+    /// the values that are not NULL.
     fn kept(&self, column: usize, facts: &ColumnFacts) -> Option<Made> {
         let common = self.rules.common?;
         let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;

@@ -63,8 +63,8 @@ const VALUES_PER_STEP: usize = 4;
 /// The number of values at each end of a sample that no quantile is computed from.
 const OUTER: usize = 10;
 
-/// The slope of the values at an end of a sample is computed from at most this number of values, beside the [`ENOUGH`] values nearest to
-/// the end.
+/// The slope of the values at an end of a sample is computed from two means. From the end inwards, the [`OUTER`] values are skipped, the
+/// next [`ENOUGH`] values give the first mean, and at most this number of further values give the second mean.
 const FAR_MAX: usize = 100;
 
 /// In a sample of at least this number of values, the slope at an end is certain.

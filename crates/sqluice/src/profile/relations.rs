@@ -1,5 +1,5 @@
-//! Finds columns that depend on another column of the same row: copies of its values, times that are never earlier than its times, and
-//! values that its values determine.
+//! Finds columns that depend on another column of the same table. In each row, the dependent column has the same value, a time that is
+//! never earlier than the time in the other column, or a value that the value of the other column determines.
 //!
 //! Relations are guessed from the sample: a relation that holds in all sampled rows is assumed to hold in all rows.
 

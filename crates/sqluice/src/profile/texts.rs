@@ -24,8 +24,8 @@ pub(super) struct Texts<'s> {
     pub(super) different: f64,
     /// `true` if the schema forbids repeated texts.
     pub(super) is_unique: bool,
-    /// The minimum number of texts that must have a pattern before the pattern is shown. If a quarter of the texts is less, the quarter is
-    /// enough, but not a single text.
+    /// A pattern is shown only if at least this number of texts of the sample have it. In a small sample, a quarter of the texts is enough,
+    /// but at least two texts must have the pattern.
     pub(super) common: u64,
     /// The exponent of Zipf's distribution of the numbers of rows with the same text; `None` if these numbers are about equal.
     pub(super) exponent: Option<f64>,

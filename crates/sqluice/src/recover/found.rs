@@ -45,10 +45,11 @@ pub(super) struct Found {
 pub(super) struct FoundTable {
     pub(super) table: Table,
     pub(super) spec: spec::Table,
-    /// The leaves whose rows are in the order of their rowids, without rowids that two leaves have.
+    /// The leaves whose rows the engine encodes. In a table with rowids, their ranges of rowids ascend and do not overlap; in a WITHOUT
+    /// ROWID table, they may be in any order.
     pub(super) ordered: Vec<Leaf>,
-    /// The leaves with rows that SQLite inserts: other leaves with `false`, and leaves of `ordered` with `true`, of which SQLite inserts
-    /// only the rows that the engine does not take.
+    /// The leaves with rows that SQLite inserts. With `true`, the leaf is also in `ordered`, and SQLite inserts only the rows that the
+    /// engine does not take; with `false`, SQLite inserts all rows of the leaf.
     pub(super) rest: Vec<(Leaf, bool)>,
 }
 
@@ -261,7 +262,8 @@ fn free_name(schema: &Schema, rows: &[SchemaRow], wanted: &str) -> String {
     name
 }
 
-/// Divides leaves into those whose rowids ascend from leaf to leaf, and the others. Leaves that a tree names come before others.
+/// Divides the leaves of a table into [`FoundTable::ordered`] and [`FoundTable::rest`]. If ranges of rowids overlap, a leaf that a tree
+/// names takes precedence. `is_index` is `true` for a WITHOUT ROWID table.
 fn divide(leaves: &[Leaf], table: &spec::Table, is_index: bool) -> (Vec<Leaf>, Vec<(Leaf, bool)>) {
     let mut by_origin: Vec<Leaf> = leaves.to_vec();
     by_origin.sort_by_key(|leaf| (leaf.origin, !leaf.is_named, !leaf.is_clean, leaf.page));
@@ -376,7 +378,6 @@ impl Model {
                 }
             }
         }
-        // Indexes that are lost with their rows of the schema are known from the file that the user gives.
         for row in found.rows.iter().filter(|row| row.kind == "index") {
             if let Some(sql) = &row.sql
                 && let Err(error) = declare(&connection, sql)
@@ -388,7 +389,8 @@ impl Model {
         if let Some(schema) = &recover.schema {
             for index in schema.tables.iter().flat_map(|table| &table.indexes) {
                 if let Some(sql) = &index.sql {
-                    // An index of this name may be known already.
+                    // The schema of the user may have indexes whose rows of `sqlite_schema` are lost. For an index that exists already,
+                    // the statement fails, and the error is ignored.
                     let _ = connection.execute_batch(sql);
                 }
             }
@@ -401,7 +403,8 @@ impl Model {
         Ok(Model { schema, remarks, is_damaged })
     }
 
-    /// Returns the trees of the file: that of the schema, those of tables and indexes, and tables whose place is not known.
+    /// Returns the trees to look for in the file: the tree of `sqlite_schema`, the trees of tables and indexes, and the trees of tables
+    /// that only the user's schema declares, whose root pages are unknown.
     fn trees(&mut self, found: &FoundSchema, encoding: u32) -> Result<Vec<SoughtTree>> {
         let specs = specs(&self.schema, encoding).map_err(|error| failed(error, "read the schema"))?;
         let spec = |name: &str| specs.iter().find(|spec| spec.name.eq_ignore_ascii_case(name)).cloned();

@@ -1,4 +1,4 @@
-//! Writes tables with the columns that indexes have of lost rows.
+//! Writes tables with the values of lost rows that are in entries of indexes.
 
 use sqluice_core::batch::Value;
 use sqluice_core::error::Result;
@@ -12,7 +12,7 @@ use super::indexed::{IndexFields, IndexedRows};
 use super::insert::{Bound, insert_row};
 use super::layout::free_column;
 
-/// Writes the columns that indexes have of a table's lost rows into a new table.
+/// Creates the table `table` for the lost rows `rows`. The values of one row come from the entries of all indexes that have its rowid.
 pub(super) fn write(
     connection: &rusqlite::Connection,
     found: &Found,

@@ -1,5 +1,5 @@
-//! Lost rows that are known from indexes only: a table `lost_and_found_N` gets the columns in the entries of the indexes, and the report
-//! says which rows these are.
+//! Finds lost rows of which entries of indexes are left: an entry has the rowid of its row, and the values of some columns. The report
+//! lists the rowids, and on request a table `lost_and_found_N` gets the values.
 //!
 //! ```text
 //!  index on t (name, born)    'Ada'    1815   rowid 41     lost_and_found_1    source_rowid | name | born | city
@@ -20,7 +20,7 @@ const LISTED_MAX: usize = 20;
 /// The lost rows of a table, and the indexes that have columns of them.
 #[derive(Debug)]
 pub(super) struct IndexedRows {
-    /// The number of the sought tree of the table.
+    /// The position of the table's tree among the sought trees.
     pub(super) table: usize,
     /// The columns that some index has, each with its declared type.
     pub(super) columns: Vec<(String, &'static str)>,
@@ -36,11 +36,12 @@ pub(super) struct IndexFields {
     pub(super) witness: usize,
     /// The description of the entries.
     pub(super) entries: spec::Table,
-    /// For each field of an entry, the column; `None` for rowids and columns that the index has twice.
+    /// For each field of an entry but the rowid, the index of its column in [`IndexedRows::columns`]; `None` if an earlier field of the
+    /// index has the same column.
     pub(super) columns: Vec<Option<usize>>,
 }
 
-/// Returns the lost rows of each table of which indexes have columns. `table_of` returns a table by the number of its sought tree.
+/// Returns, for each table, the lost rows of which indexes have entries. `table_of` returns a table by the position of its tree in `trees`.
 pub(super) fn indexed_rows<'t>(
     finding: &Finding,
     trees: &[SoughtTree],
@@ -64,7 +65,7 @@ pub(super) fn indexed_rows<'t>(
         for (field, name) in fields.iter().zip(column_names(entries)) {
             let is_name = |column: &str| column.eq_ignore_ascii_case(&name);
             let declared = table.columns.iter().find(|column| is_name(&column.name));
-            // An expression has no column of the table, and no other index has it.
+            // An expression gets a column of its own, because no column of the table has its values.
             let is_expression = field.name.is_empty();
             let known = rows.columns.iter().position(|(column, _)| is_name(column));
             let column = known.filter(|_| !is_expression).unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Rows that SQLite inserts, one by one: those of damaged pages, and all rows where the engine does not write.
+//! Has SQLite insert rows, one by one: the rows of damaged pages or, if the engine does not write the new database, all rows.
 //!
 //! ```text
 //!  row ──> its table ── a key that another row has ──> the same row?  counted
@@ -24,13 +24,16 @@ use super::source::is_ordinary;
 /// The number of rows between two checks for cancellation.
 const CHECKED_ROWS: u64 = 1024;
 
-/// The largest number of values of a row of no table. SQLite allows 2,000 columns, of which two are the page and the rowid of the row.
+/// The largest number of values of a row in a `lost_and_found` table. SQLite allows 2,000 columns, and two of them have the page and the
+/// rowid of the row.
 const FOUND_COLUMNS_MAX: usize = 1998;
 
-/// The largest number of columns of rows that are put aside: the place and the reason take three.
+/// The largest number of columns of a row that a table of conflicts or of rejected rows keeps. Of the 2,000 columns that SQLite allows,
+/// three have the page, the rowid and the reason.
 const ASIDE_COLUMNS_MAX: usize = 1997;
 
-/// A value to insert. SQLite's interface takes text in UTF-8 only, so that other text that is not valid is cast from its bytes.
+/// A value to insert. Text is bound as UTF-8, so UTF-16 text is converted. UTF-16 text that is not valid is bound as a blob, and the
+/// statement casts the blob to TEXT.
 pub(super) enum Bound<'r> {
     Plain(Value<'r>),
     Text(String),
@@ -38,7 +41,7 @@ pub(super) enum Bound<'r> {
 }
 
 impl<'r> Bound<'r> {
-    /// Returns the value of a record in this encoding.
+    /// Returns the value to bind for a value of a record. `encoding` is the text encoding of the damaged database. NaN becomes NULL.
     pub(super) fn of(value: Value<'r>, encoding: u32) -> Bound<'r> {
         match value {
             Value::Text(bytes) if encoding != 1 => match text_of(value, encoding) {
@@ -133,9 +136,9 @@ impl<'a> Insertion<'a> {
         self.rows_that(leaves, |_| true)
     }
 
-    /// Inserts the rows of leaves. If a key is unique, rows on one page come before those whose values are on other pages, too, and rows
-    /// whose pages are named by other rows, or cut off, come last: a page that is damaged or in a wrong place must not take the keys of sound
-    /// rows.
+    /// Inserts the rows of leaves. If the table has a unique index, sound rows must get their keys before damaged rows can take them. So
+    /// rows without overflow pages come first, then rows with overflow pages, and last the rows whose overflow pages may be of another row,
+    /// or are beyond the end of the file.
     pub(super) fn sound_rows_first(&mut self, leaves: &[Leaf]) -> Result<()> {
         let all = || leaves.iter().map(|leaf| (*leaf, false));
         if !self.spec.indexes.iter().any(|index| index.key.unique_fields.is_some()) {
@@ -206,7 +209,7 @@ impl<'a> Insertion<'a> {
 
     /// Returns `true` if the table has a row with these values.
     fn is_there(&self, values: &[Bound<'_>]) -> rusqlite::Result<bool> {
-        // As many conditions as a table has columns are an expression that is too deep for SQLite.
+        // Compare all columns at once: a condition for each column, joined by AND, may exceed SQLite's maximum depth of an expression.
         let places: Vec<&str> = values.iter().map(Bound::place).collect();
         let (columns, places) = (self.columns.join(", "), places.join(", "));
         let sql = format!("SELECT 1 FROM {} WHERE ({columns}) IS ({places}) LIMIT 1", quoted(&self.name));
@@ -278,7 +281,7 @@ pub(super) fn free_table(connection: &Connection, wanted: &str) -> Result<String
     Ok(name)
 }
 
-/// Inserts the rows of no table into the tables `lost_and_found_N`.
+/// Creates the tables `lost_and_found_N`, and inserts the rows that could not be assigned to a table.
 pub(super) fn lost_and_found(connection: &Connection, found: &Found, context: &Context<'_>) -> Result<()> {
     let cannot = |error| failed(error, "write rows of no table");
     let mut reader = PageRows::default();

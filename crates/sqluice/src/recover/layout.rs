@@ -16,11 +16,12 @@ use crate::check::spec::columns_of_fields;
 pub(super) struct Layout {
     /// The columns that take values, by their numbers in the table.
     pub(super) given: Vec<usize>,
-    /// For each field of the record, the place among the given columns, and `true` if an integer there stands for a float.
+    /// For each field of a record, the index of its column in `given`, and `true` if the column is REAL, so that a stored integer stands
+    /// for a float. `None` if the field gives no value, such as the field of a generated column.
     fields: Vec<Option<(usize, bool)>>,
-    /// The values of given columns in records that end before them.
+    /// For each column of `given`, the value that a record means if it ends before the column.
     missing: Vec<Constant>,
-    /// The place of the column that is the rowid.
+    /// The index in `given` of the column that is the rowid.
     alias: Option<usize>,
 }
 
@@ -44,7 +45,7 @@ impl Layout {
         Layout { fields, alias: table.rowid_alias.and_then(place), missing, given }
     }
 
-    /// Returns the number of leading fields of a record after which no field has a column that takes values, if there are such fields.
+    /// Returns the number of leading fields of a record that have the values of all `given` columns; `None` if this is the whole record.
     pub(super) fn needed_fields(&self) -> Option<usize> {
         let needed = self.fields.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
         (needed < self.fields.len()).then_some(needed)

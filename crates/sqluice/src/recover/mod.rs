@@ -8,8 +8,10 @@
 //! ```
 //!
 //! * The source is read only, under SQLite's read lock where SQLite can read its header.
-//! * A row is saved once. Rows that break a key or a constraint go to tables of their own.
-//! * Rows that only their shape joins to a table are counted apart.
+//! * A row is saved once. Rows that break a key or a constraint go to tables `conflicts_T` and `rejected_T`.
+//! * If no tree is known to have a leaf, the leaf is assigned to a table if its rowids fill a gap of the table's tree, or by its **shape**:
+//!   the table can have rows with this number of values, of these types. Shape is no proof, so such rows are counted separately.
+//! * Rows of leaves that are assigned to no table go to tables `lost_and_found_N`.
 //!
 //! Modules, from the bottom up: `report`: the plan and the report; `layout`: the columns of records; `source`: clean leaves as a source;
 //! `indexed`: lost rows that indexes know; `found`: all that is left; `insert`: rows that SQLite inserts; `from_indexes`: tables with columns of
@@ -67,11 +69,12 @@ pub struct Recover {
     pub target: PathBuf,
     /// The declarations of tables, for a database whose schema is lost.
     pub schema: Option<Schema>,
-    /// `true` to leave rows that only their shape joins to a table out of it. They are in `lost_and_found`.
+    /// `true` if rows are not added to a table to which only the number and types of their values assign them. They go to `lost_and_found`
+    /// tables instead.
     pub strict: bool,
-    /// `true` to save the rows of freed pages, too.
+    /// `true` if the rows on freed pages are saved, too.
     pub deleted: bool,
-    /// `true` to save the columns that indexes have of lost rows. They are in `lost_and_found`.
+    /// `true` if the columns of lost rows that are in entries of indexes are saved, in `lost_and_found` tables.
     pub from_indexes: bool,
     /// `true` if the write-ahead log and the journal are not used.
     pub ignore_wal: bool,
@@ -82,11 +85,11 @@ pub struct Recover {
 setters! { Recover:
     /// Sets the declarations of tables, for a database whose schema is lost.
     schema(schema: impl Into<Option<Schema>>) = schema.into();
-    /// Leaves rows that only their shape joins to a table out of it.
+    /// Does not add rows to a table to which only the number and types of their values assign them.
     strict(strict: bool) = strict;
     /// Saves the rows of freed pages, too.
     deleted(deleted: bool) = deleted;
-    /// Saves the columns that indexes have of lost rows, in `lost_and_found`.
+    /// Saves the columns of lost rows that are in entries of indexes, in `lost_and_found` tables.
     from_indexes(from_indexes: bool) = from_indexes;
     /// Does not use the write-ahead log and the journal.
     ignore_wal(ignore: bool) = ignore;
@@ -174,8 +177,9 @@ impl Recover {
             return Err(Error::usage("threads must be at least 1")
                 .hint("leave the setting out for one thread per core"));
         }
-        crate::remote::refuse_url(&self.source, "recovered")?;
-        crate::remote::refuse_url(&self.target, "made by a recovery")?;
+        crate::remote::refuse_url(&self.source, "recovered", "copy the database to a local file first")?;
+        let hint = "recover into a local file, and copy that to the URL afterwards";
+        crate::remote::refuse_url(&self.target, "made by a recovery", hint)?;
         if is_same(&self.source, &self.target) {
             return Err(Error::usage("a damaged database is not recovered in place")
                 .hint("name a new file: the damaged one stays as it is"));
@@ -185,7 +189,7 @@ impl Recover {
         Ok(PreparedRecover { recover: self.clone(), found })
     }
 
-    /// Returns the new file.
+    /// Returns the request for the new file: its path, and the replacement of an existing file.
     pub fn wanted(&self) -> Wanted {
         Wanted::new(Target::resolve(&self.target, &self.write), self.write.overwrite)
     }

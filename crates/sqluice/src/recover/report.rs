@@ -27,13 +27,13 @@ pub struct RecoverPlan {
     pub page_bytes: usize,
     /// The text encoding.
     pub encoding: &'static str,
-    /// `true` if the freelist was read whole. If not, rows that count by their shape may be deleted rows.
+    /// `true` if the whole freelist was read. If not, rows that were found on pages of no tree may be deleted rows.
     pub freelist_whole: bool,
-    /// The number of lost pages, and of pages with a fault.
+    /// The number of damaged pages: lost pages, pages with a fault, and pages of tables that have the bytes of another page.
     pub damaged_pages: u64,
     /// The tables.
     pub tables: Vec<SavedTable>,
-    /// The rows of no table.
+    /// The rows that could not be assigned to a table, and the columns of lost rows that are in indexes.
     pub lost_and_found: Vec<FoundRows>,
     /// The lost pages of indexes, which are built anew.
     pub lost_index_pages: u64,
@@ -49,9 +49,10 @@ pub struct SavedTable {
     pub name: String,
     /// The number of saved rows.
     pub rows: u64,
-    /// The number of these rows whose rowids fill a gap of the tree.
+    /// The number of these rows on leaves that no tree names, and that belong to the table because their rowids fill a gap of its tree.
     pub by_gap: u64,
-    /// The number of these rows that only their shape joins to the table.
+    /// The number of these rows for which nothing shows that they are rows of the table, except that it can have rows with this number of
+    /// values, of these types.
     pub by_shape: u64,
     /// The number of rows whose key another row has; they are in the table `conflicts_` and the name.
     pub conflicts: u64,
@@ -61,7 +62,7 @@ pub struct SavedTable {
     pub rejected: u64,
     /// The number of foreign keys of saved rows that refer to no row. They are counted if damage was found, when the rows are written.
     pub orphans: u64,
-    /// The number of rows that are lost on existing pages.
+    /// The number of rows that can't be read, although their leaf was found.
     pub lost_rows: u64,
     /// The number of lost pages.
     pub lost_page_count: u64,
@@ -105,13 +106,14 @@ pub struct LostPageReport {
     pub page: u32,
     /// The reason why the page is lost, such as `all its bytes are zeros`.
     pub why: &'static str,
-    /// The rowid before the gap, if it is known.
+    /// The rowid after which the rowids of the page began, if it is known.
     pub after_rowid: Option<i64>,
-    /// The last rowid of the gap, if it is known.
+    /// The largest rowid that the page could have, if it is known.
     pub last_rowid: Option<i64>,
 }
 
-/// Rows of no table that have the same shape, or the columns that indexes have of a table's lost rows.
+/// The content of a `lost_and_found` table: rows that could not be assigned to a table and have the same number and kinds of values, or the
+/// columns of a table's lost rows that are in indexes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FoundRows {

@@ -1,10 +1,14 @@
-//! The rows of clean leaves as a source, which workers read and encode.
+//! A source of the rows of the leaves in [`FoundTable::ordered`](super::found::FoundTable::ordered), for the engine.
 //!
 //! ```text
-//!  a leaf whose kinds of values the table takes ────────────────────────> its cells, as they are
-//!  a leaf that is whole ──> records that keep the rules of the table ──> pages, as they are
-//!         other leaves ──┬> other records ─────────────────────────────> values ──> encoded again
+//!  leaf without damage, and the table stores all its values unchanged ──> the whole leaf is copied
+//!  other leaf without damage ──> records that are valid in the table ───> the record is copied
+//!                            └─> other records ─────────────────────────> values, encoded again
+//!  other leaf ──> rows in order, with values that the columns can have ─> values, encoded again
+//!             └─> other rows ───────────────────────────────────────────> left to SQLite (`insert`)
 //! ```
+//!
+//! A leaf with a row on overflow pages is always treated as one of the last kind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,7 +50,7 @@ pub(super) struct TableRows {
     pub(super) has_needed_reals: bool,
     /// The number of columns of a batch.
     pub(super) columns: usize,
-    /// The column of the rowid, if it is not one of the table.
+    /// The column of a batch that has the rowid, if the table has rowids and none of its columns is the rowid.
     pub(super) rowid_column: Option<usize>,
     /// The leaves, in the order of their rows.
     pub(super) leaves: Vec<Leaf>,
@@ -92,7 +96,7 @@ struct LeavesPart {
 
 impl Part for LeavesPart {
     fn first_row(&self) -> u64 {
-        // Rows bring their rowids, so that no row is numbered.
+        // The number of a row is not used, because each row has its rowid from the damaged file.
         0
     }
 
@@ -232,7 +236,7 @@ impl Rows<'_, '_> {
 }
 
 impl TableRows {
-    /// Returns `true` if a field holds a float that is no number. SQLite reads NULL there, which the column may not take.
+    /// Returns `true` if a record has a NaN that may be in a NOT NULL column: SQLite reads NaN as NULL.
     #[inline]
     fn has_nan(&self, record: &[u8]) -> bool {
         self.has_needed_reals && has_nan(record)

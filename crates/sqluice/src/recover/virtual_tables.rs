@@ -62,7 +62,8 @@ pub(super) fn settle(connection: &Connection, found: &Found, report: &mut Recove
     Ok(())
 }
 
-/// Returns `true` if rows of a shadow table are lost: an index may lack terms, and still be one that SQLite finds sound.
+/// Returns `true` if a shadow table has lost rows, or rows that were put aside. SQLite may find no fault in such an index although it lacks
+/// terms.
 fn has_lost_rows(name: &str, report: &RecoverReport) -> bool {
     let prefix = format!("{}_", name.to_ascii_lowercase());
     report.saved.tables.iter().any(|table| {
@@ -201,7 +202,7 @@ fn undeclare(connection: &Connection, name: &str) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA writable_schema = RESET")
 }
 
-/// Removes an R*Tree that its module can't drop, with its shadow tables. Other tables may have names that begin as theirs.
+/// Removes an R*Tree that its module can't drop, with its three shadow tables. Other tables whose names begin in the same way are kept.
 fn forget(connection: &Connection, name: &str) -> rusqlite::Result<()> {
     undeclare(connection, name)?;
     for suffix in ["node", "parent", "rowid"] {

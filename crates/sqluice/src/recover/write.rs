@@ -175,8 +175,8 @@ fn open(path: &Path, found: &Found, cancel: &Cancel) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Has SQLite write what the engine has not written. `encoded` has the number of rows of each table that the engine has written, if it
-/// was used.
+/// Has SQLite write what the engine has not written. `encoded` has the number of rows that the engine has written, for each table of
+/// `found`; `None` if the engine has written nothing.
 fn finish(
     path: &Path,
     found: &Found,

@@ -312,7 +312,7 @@ fn an_error_in_lines_above_the_table_suggests_how_many_lines_to_skip() {
          sqluice load x.db t.csv --skip-lines 6",
     );
     load("--skip-lines 6", &above).succeeds().holds(below, "50|1750.0");
-    // A row below that has too few fields is no sign of lines above the table, so the hint is another.
+    // A single row with too few fields at the end of the file does not suggest that there are lines above the table. So the hint is --pad.
     let odd = format!("time,T2m,RH\n{hours}1,2\n");
     load("", &odd).fails(1, "error: t.csv:52:4: [..]\n\nhint: --pad [..]");
 }

@@ -208,7 +208,7 @@ hint: name another file, or remove this one yourself if it is no longer needed";
         fails(&[("x.db", content)], generate, 1, no_database);
     }
     fails(&[("x.db", "a,b\n1,2\n")], &format!("{generate} --dry-run"), 1, no_database);
-    // The file and the database are swapped on the command line.
+    // The command line names no database, so the first file stands in its place.
     fails(
         &[ONE_ROW, ("x.csv", "a\n")],
         "load one.csv x.csv --overwrite",

@@ -13,9 +13,9 @@
 //!   better than a delimiter that gives all lines the same number of fields.
 //! * **Around the table.** A line `sep=;`, front matter, titles and comments may precede the table, and a footer may follow. The lines
 //!   before the table are skipped, with a note. A footer stays a record, whose error mentions the footer.
-//! * **One column.** If no delimiter explains the file, the file has one column. If a delimiter is frequent all the same, the file may
-//!   have several columns: [`Sniffed::candidates`] then lists the possible delimiters, and the file is not loaded until the user names
-//!   the delimiter. Commas in sentences don't count: they vary in number, and a space follows.
+//! * **One column.** If no delimiter splits most records into the same number of fields, the file has one column. If a delimiter is
+//!   frequent all the same, the file may have several columns: [`Sniffed::candidates`] then lists the possible delimiters, and the file is
+//!   not loaded until the user names the delimiter. Commas in sentences don't count: they vary in number, and a space follows.
 //! * **Quote and escape.** The quote is `"`. No quote is recognised if `"` makes records malformed, all records are regular without a
 //!   quote, and `"` stands around no field. The quote is `'` if `'` stands around fields and clearly explains more, or stands around
 //!   nearly all fields of a column: apostrophes in text must not be lost. `\` is the escape if more records are regular with this

@@ -1,4 +1,5 @@
-//! A sample read with one dialect, and measures of how well the dialect explains the sample.
+//! A sample read with one dialect, and measures of how well the dialect explains the sample: a record is explained if it has the usual
+//! number of fields.
 //!
 //! ```text
 //!  Sales of May;          preamble   lines before the first record of the usual width

@@ -464,7 +464,7 @@ proptest! {
     }
 }
 
-/// Returns the number of columns: the fields and the constant.
+/// Returns the number of columns that the sink gets: the fields of the file, and the constant column that `twins` adds to each row.
 fn all_columns(taken: &Taken) -> usize {
     match taken {
         Taken::Row(row) => row.len() + 1,

@@ -108,7 +108,8 @@ pub struct TranslatedTable {
     pub into: String,
     /// The columns in the order of the dump.
     pub columns: Vec<TranslatedColumn>,
-    /// The number before the next one of the table's counter; `None` if the dump does not say it or SQLite's table is not AUTOINCREMENT.
+    /// The next number of the table's counter minus 1: the counter has returned no larger number. `None` if the dump does not state the
+    /// next number, or if the table in SQLite is not AUTOINCREMENT.
     pub largest_given: Option<i64>,
 }
 

@@ -119,7 +119,8 @@ pub(super) fn map(source: &SourceType, dialect: Dialect, is_enum: bool) -> Mappe
     }
 }
 
-/// Returns the type of a decimal: the type of a Parquet column of such decimals whose values are not read first.
+/// Returns the type of a decimal. It is the type that a decimal column of a Parquet file gets if its values are not read before the type is
+/// chosen.
 fn decimal(source: &SourceType, dialect: Dialect) -> Mapped {
     let number = |at: usize| source.arguments.get(at).and_then(|digits| digits.parse::<i32>().ok());
     let digits = match (number(0), dialect) {

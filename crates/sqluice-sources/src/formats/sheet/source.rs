@@ -233,8 +233,8 @@ impl SheetSource {
         }
     }
 
-    /// Records the row in `met` if it looks like the header of another table: texts after an empty row, at least one of them in a column
-    /// that has mostly numbers or dates in the first rows of the sheet.
+    /// Records the row in `met` if it looks like the header of another table. Such a row follows an empty row and has at least two cells,
+    /// all of them texts. At least one of these is in a column whose first cells are mostly numbers, booleans or dates.
     fn look(&mut self) {
         let is_first = self.last_number == 0;
         let is_spaced = self.row.number > self.last_number + 1;

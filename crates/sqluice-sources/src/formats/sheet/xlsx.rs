@@ -285,7 +285,7 @@ impl Book for Xlsx {
         let mut part = BufReader::with_capacity(64 << 10, self.package.part(&self.parts[sheet])?);
         let mut merged = Vec::new();
         let mut text = Vec::new();
-        // The part is read up to each `>`, so that the text of a pass has at most one tag, at its end.
+        // The part is read up to each `>`, so that `text` has at most one tag, which ends with `text`.
         let unreadable = |error| Error::from_read(self.package.file(), error);
         let finder = memchr::memmem::Finder::new(b"mergeCell ");
         loop {

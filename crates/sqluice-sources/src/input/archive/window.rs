@@ -19,7 +19,7 @@ pub(super) struct Window<'a> {
     buffer: Vec<u8>,
     /// The offset in the archive of the buffer's first byte.
     start: u64,
-    /// The offset up to which more bytes may be read than asked for.
+    /// The offset at which reading ahead ends: bytes from here on are read only if a caller asks for them.
     end: u64,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Window<'a> {
         Window { whole, name, buffer: Vec::new(), start: 0, end: whole.bytes() }
     }
 
-    /// Sets the offset up to which more bytes may be read than asked for.
+    /// Sets the offset at which reading ahead ends: bytes from `end` on are read only if a caller asks for them.
     pub(super) fn read_until(&mut self, end: u64) {
         self.end = end.min(self.whole.bytes());
     }

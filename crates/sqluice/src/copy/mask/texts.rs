@@ -68,8 +68,8 @@ impl Texts {
         Ok(texts)
     }
 
-    /// Returns the SQL text of an object without the literals that it can lose, or that the object is left out, and records this in
-    /// `stripped`. Returns `None` if the object keeps all literals.
+    /// Returns the SQL text of an object without the literals that it can lose, or [`Stripped::LeftOut`] for an index with literals that is
+    /// not unique. Both are recorded in `stripped`. Returns `None` if the object keeps all literals.
     fn stripped(
         &mut self,
         object: &StoredObject,

@@ -102,12 +102,9 @@ impl<'l> Selection<'l> {
         }
         let of_user = known.iter().map(String::as_str).filter(|name| !owners.contains_key(&lower(name)));
         if let Some(name) = tables.iter().find(|name| !of_user.clone().any(|known| same(known, name))) {
-            let hint = match of_user.clone().next() {
-                Some(_) => similar::hint(name, of_user),
-                None => "leave the name out".to_owned(),
-            };
             let message = format!("the dump makes no table {name}");
-            return Err(Error::usage(message).at(Place::file(file.name())).hint(hint));
+            let error = Error::usage(message).at(Place::file(file.name()));
+            return Err(error.hint(similar::hint(name, of_user)));
         }
         Ok(Selection { tables, owners })
     }

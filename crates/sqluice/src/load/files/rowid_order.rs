@@ -35,7 +35,8 @@ impl Order {
     }
 }
 
-/// A sink that checks if the values of a column ascend. Values that are no rowids, and bad rows, are ignored.
+/// A sink that checks if the values of a column ascend, and notes if any is NULL. Other values that are no rowids, and bad rows, are
+/// ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ascending {
     pub(crate) first: Option<i64>,

@@ -4,7 +4,8 @@
 //!  parts of all files ──> pages; every value is compared with the types of the plan
 //!
 //!  a value of another type, a new column    all values are read for their types, and loaded again
-//!  rows out of the order of their rowids    the rows are loaded again, sorted; or by SQLite if they don't follow the table's rows
+//!  rows out of the order of their rowids    the rows are loaded again, sorted; if their rowids are not above those of an existing
+//!                                           table, SQLite may insert them
 //!  a file with a bad row                    with `skip_bad_files`, the other files are loaded again
 //!  another schema when the lock is held     the load is planned again for the present schema
 //! ```

@@ -10,7 +10,8 @@ use super::{Keys, name};
 /// A column of a key with at most this number of different values keeps these values, however many rows are generated.
 const FEW_MAX: f64 = 2000.0;
 
-/// If no group has more rows than this number, the line numbers of the groups are counted one by one.
+/// In a table that refers to itself, a column may count as line numbers although some numbers are too large, if most are small enough. To
+/// find this, the numbers are looked up one by one, unless a group has more rows than this.
 const LINES_MAX: i64 = 100_000;
 
 impl Keys<'_> {

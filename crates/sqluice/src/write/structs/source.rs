@@ -18,8 +18,8 @@ const PART_ROWS: usize = 4096;
 /// The bytes of text and blobs that end a part.
 const PART_BYTES: usize = 4 << 20;
 
-/// The maximum number of parts that are converted before the table is created, to find its columns and their types. Fewer are, if they have
-/// `PART_BYTES` bytes.
+/// The maximum number of parts that are converted before the table is created, to find its columns and their types. No further part is
+/// converted once the converted parts have [`PART_BYTES`] bytes.
 const LOOK_PARTS: usize = 4;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -13,7 +13,7 @@ use sqluice_format::database::Header;
 use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::varint;
 
-/// A row for each number up to 300, in shuffled order.
+/// A WITH clause for INSERT: the table `k` has 300 different numbers below 1009, in shuffled order.
 const NUMBERS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300),
     k(i) AS (SELECT i * 7919 % 1009 FROM n)";
 

@@ -18,7 +18,7 @@ use sqluice::progress::{Cancel, Context};
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::sqlite::integrity;
 
-/// SQL that inserts rows whose keys begin at `{from}`.
+/// A WITH clause for INSERT: the table `k` has 300 different numbers from `{from}` on, below `{from}` + 1009, in shuffled order.
 const ROWS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300),
     k(i) AS (SELECT {from} + i * 7919 % 1009 FROM n)";
 

@@ -15,8 +15,8 @@ use super::support::{ask, insert, make, same};
 use crate::support::files::Home;
 use crate::support::lived_in::but_for_counters;
 
-/// Makes a database with the full-text table `f` over the columns of `t`, which SQLite has filled in several transactions, and from which it
-/// has deleted rows.
+/// Makes a database with the full-text table `f` over the columns of `t`. SQLite has filled both tables in several transactions, and has
+/// deleted rows.
 fn database(path: &Path, options: &str, seed: u64, transactions: i64) {
     let random = &mut fastrand::Rng::with_seed(seed);
     let connection = Connection::open(path).unwrap();

@@ -501,7 +501,7 @@ fn source_line_is_the_line_of_a_json_record_and_the_number_of_a_parquet_or_arrow
     for format in formats {
         let file = home.path(&format!("t.{format}"));
         Export::new(home.path("a.db"), &file).overwrite(true).run().unwrap();
-        // The count restarts in the second file.
+        // The numbers in `source_line` begin at 1 again in the second file.
         let copy = home.path(&format!("copy.{format}"));
         std::fs::copy(&file, &copy).unwrap();
         let target = home.path(&format!("{format}.db"));

@@ -126,7 +126,7 @@ impl Pair {
         }
     }
 
-    /// Compares the deciles: they may differ by 2% of the range, or of the rows.
+    /// Compares the deciles. The tolerance is 2% of the rows and 20 more ranks, and in addition 2% of the range of values.
     fn compare_quantiles(&self, sql: &str, one: &[f64], other: &[f64]) {
         let close = |count: usize| (count as f64 - one.len() as f64).abs() <= 0.05 * one.len() as f64 + 2.0;
         if !close(other.len()) || other.is_empty() {

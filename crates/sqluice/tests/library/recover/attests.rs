@@ -99,7 +99,7 @@ fn a_root_of_another_table_gives_no_rows_that_the_index_lacks() {
         let all = rows(path);
         copy(path, of_a[3], root_of(path, "b") as usize);
         let found = assert_none_is_new(path, &all);
-        // The root had rows of its own, which are lost.
+        // The overwritten root of `b`, an interior page of a WITHOUT ROWID table, had rows in its cells. These rows are lost.
         assert!(found["a"] == all["a"] && found["b"].len() > 560, "{}", found["b"].len());
     });
 }

@@ -215,7 +215,8 @@ fn a_root_in_the_place_of_another_tables_leaf_gives_that_table_no_rows_unsaid() 
     }
 }
 
-/// Returns the number of a table's rows that the original table does not have, and asserts that at least as many count by shape.
+/// Returns the number of a recovered table's rows that the original table does not have, and asserts that the report counts at least
+/// as many rows as assigned to the table by their shape alone.
 fn assert_new_rows_are_said(found: &Rows, all: &Rows, report: &RecoverReport, table: &str) -> u64 {
     let about = report.saved.tables.iter().find(|about| about.name == table).unwrap();
     let new = found[table].iter().filter(|row| !all[table].contains(row)).count() as u64;
@@ -390,7 +391,7 @@ fn interior_pages_stay_in_their_tree_among_leaves_in_wrong_places() {
         let found = rows(&target);
         assert!(report.saved.damaged);
         assert!(found["t"].iter().all(|row| all["t"].contains(row)), "{:?}", report.saved);
-        // The leaves of the first interior page that stay in their places are named by their tree.
+        // The first interior page still names those of its leaves that were not swapped, so their rows are found in `t`.
         let lost = all["t"].iter().filter(|row| !found["t"].contains(row)).count();
         let elsewhere: usize = found.values().map(Vec::len).sum();
         assert!(lost < 400 && elsewhere == 2000, "{lost} of {elsewhere}: {:?}", report.saved);

@@ -352,7 +352,7 @@ fn unpacked_files_with_numbered_names_are_in_folders_of_at_most_100_entries() {
     assert_eq!(fs::read(folder.join("to/00/12/34")).unwrap(), b"1234");
     assert_eq!(fs::read(folder.join("to/00/00/01")).unwrap(), b"1");
     assert_eq!(fs::read_dir(folder.join("to/00/07")).unwrap().count(), 100);
-    // If keys are names, the folder of a file comes from the rowid.
+    // The keys of this table are names, so the numbers of the folders come from the rowids.
     fs::remove_file(folder.join("x.db")).unwrap();
     Connection::open(folder.join("x.db"))
         .unwrap()

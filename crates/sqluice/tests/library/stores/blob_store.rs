@@ -413,7 +413,7 @@ fn another_process_writes() {
     for round in 1..=ROUNDS {
         let change = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
         for number in 0..KEYS {
-            // The row moves, and its entry in the index with it.
+            // REPLACE deletes the row and inserts it with a new rowid, so the row moves and its index entry changes.
             let key = String::from_utf8(number.to_be_bytes().to_vec()).unwrap();
             let sql = "INSERT OR REPLACE INTO kv SELECT ?1, ?2 FROM kv WHERE k = ?1";
             assert_eq!(change.execute(sql, params![key, of_round(round)]).unwrap(), 1);

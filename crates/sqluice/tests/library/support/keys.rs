@@ -41,8 +41,9 @@ const TYPES: [(&str, Takes); 12] = [
     ("TEXT", Takes::Anything),
 ];
 
-/// INTEGER, with which a PRIMARY KEY is the rowid, and a type of the same affinity with which it is not.
+/// The index in [`TYPES`] of INTEGER: a PRIMARY KEY of this type is the rowid.
 const INTEGER: usize = 0;
+/// The index in [`TYPES`] of INT, which has the same affinity: a PRIMARY KEY of this type is not the rowid.
 const INT: usize = 1;
 
 const COLLATIONS: [Option<&str>; 6] = [None, None, None, Some("NOCASE"), Some("RTRIM"), Some("BINARY")];

@@ -38,7 +38,8 @@ struct Pair {
     rows: Rows,
     in_every_row: bool,
     reals: &'static [f64],
-    /// `true` if rows were removed from pages in place, or options or numbers are there that SQLite 3.40 reads in another way.
+    /// `true` if SQLite 3.40 can't be asked, too: rows were removed from pages in place (`secure-delete`), or there are options or floats
+    /// that this version reads in another way.
     is_newer: bool,
     what: String,
 }

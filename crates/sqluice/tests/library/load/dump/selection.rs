@@ -225,6 +225,14 @@ fn a_table_that_the_dump_does_not_make_is_refused_with_the_nearest_name() {
 }
 
 #[test]
+fn a_table_of_a_dump_that_makes_no_tables_is_refused_with_a_hint_that_there_are_none() {
+    let home = home();
+    let error = home.load("PRAGMA recursive_triggers = ON;\n", &["t"]).unwrap_err();
+    assert_eq!(error.message(), "the dump makes no table t");
+    assert_eq!(error.hint_text().as_deref(), Some("there are none to choose from"));
+}
+
+#[test]
 fn a_dump_statement_that_needs_a_table_that_is_not_selected_is_refused_with_its_line() {
     let home = home();
     let with = |statement: &str| DUMP.replace("COMMIT;", &format!("{statement};\nCOMMIT;"));
