@@ -108,7 +108,7 @@ CHARTS = [
         "",
         {
             "`sqlite3`, `executemany`": "executemany of sqlite3, a list",
-            "the same from a generator": "sqluice.write, a generator",
+            "`sqluice.write`, a generator": "sqluice.write, a generator",
             "`sqluice.write`, a list": "sqluice.write, a list",
         },
     ),

@@ -66,7 +66,8 @@ impl Table {
         Table::of_ints("value INTEGER", rows, value)
     }
 
-    /// Returns a table `integers` with this column declaration.
+    /// Returns a table `integers` with one column, `value`. `declared` is its declaration, which may go on after the closing parenthesis:
+    /// `value INT PRIMARY KEY) WITHOUT ROWID`.
     pub(crate) fn of_ints(
         declared: &str,
         rows: u64,

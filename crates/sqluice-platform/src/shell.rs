@@ -6,7 +6,7 @@ pub fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    // The shells of Windows know only double quotes, and a `\` in a path is no escape there.
+    // cmd.exe knows only double quotes, which PowerShell takes, too. In both, a `\` in a path is no escape.
     match cfg!(windows) && !word.contains('"') {
         true if word.chars().all(|char| is_plain(char) || char == '\\') => word.to_owned(),
         true => format!("\"{word}\""),

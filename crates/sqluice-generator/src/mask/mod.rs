@@ -266,7 +266,7 @@ impl Made {
                 domain.nth(at, hashes, vector)
             }
             None => {
-                // Functions may add to the row number, which must not overflow.
+                // The hashes serve as row numbers. They lose their two highest bits, so that functions may add to them without overflow.
                 hashes.iter_mut().for_each(|hash| *hash >>= 2);
                 self.generator.fill_at(at, hashes, vector)
             }

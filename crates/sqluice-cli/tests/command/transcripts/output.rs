@@ -106,7 +106,7 @@ fn with_json_an_error_is_json_on_standard_output() {
     assert_eq!(json!([usage["kind"], usage["line"]]), json!(["usage", null]));
     assert_eq!(usage["hint"], "leave one of the two out");
 
-    // Errors of command lines that can't be parsed are JSON, too, unless `--json` is the value of another flag.
+    // Errors of command lines that can't be parsed are JSON, too, if `--json` comes before any `--`.
     let unknown = failed(&["load", "x.db", "t.csv", "--json", "--overwrit"], 2);
     let message = "load has no flag --overwrit";
     assert_eq!(json!([unknown["kind"], unknown["message"]]), json!(["usage", message]));

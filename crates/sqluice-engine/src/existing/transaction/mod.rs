@@ -308,7 +308,8 @@ impl<'e> Transaction<'e> {
     /// Deletes all rows of a table.
     ///
     /// # Errors
-    /// If SQLite can't delete the rows, or triggers change pages that can't be read afterwards.
+    /// If SQLite can't delete the rows, or if triggers change rows and SQLite lacks `sqlite_dbpage`, without which the changed pages can't be
+    /// read in this transaction.
     pub(crate) fn delete_rows(&self, table: &str) -> Result<()> {
         let before = self.connection().total_changes();
         self.execute(&format!("DELETE FROM main.{}", quoted(table)))?;

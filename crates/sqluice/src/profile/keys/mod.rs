@@ -85,7 +85,8 @@ impl<'d> Keys<'d> {
     }
 
     fn set(&mut self, column: usize, expression: String) {
-        // Each column is a group of its own, so that its values differ without the other columns.
+        // In `distinct(x, group)`, columns of one group are distinct only in combination. With a group for each column, the values of the
+        // column alone are distinct.
         let expression = match expression.strip_suffix(')').filter(|_| expression.starts_with("distinct(")) {
             Some(inner) => format!("{inner}, {})", column + 1),
             None => expression,
