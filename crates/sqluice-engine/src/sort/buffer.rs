@@ -603,3 +603,31 @@ impl Held {
         self.prefixes.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fills items with `end` bytes, and removes them. Returns `true` if the memory of the items is kept.
+    fn keeps(held: &mut Held, (end, items): (usize, usize), items_bytes: usize) -> bool {
+        held.arena.resize(held.arena.len().max(2 * items_bytes), 0);
+        held.end = end;
+        held.places.resize(items, 0);
+        held.clear(items_bytes);
+        held.arena.capacity() > 0
+    }
+
+    #[test]
+    fn memory_that_was_reserved_but_not_written_does_not_count() {
+        let (mut held, bytes) = (Held::default(), 1 << 20);
+        let many = bytes / ITEM_BYTES;
+        // Long items reserve an arena of twice the bytes, of which half is never written.
+        for _ in 0..3 {
+            assert!(keeps(&mut held, (bytes / 2, many / 2), bytes));
+            assert!(keeps(&mut held, (bytes / 4 * 3, many / 4), bytes));
+        }
+        // Only short items after only long ones.
+        assert!(!keeps(&mut held, (bytes / 4, many / 4 * 3), bytes));
+        assert!(keeps(&mut held, (bytes / 4, many / 4 * 3), bytes));
+    }
+}
