@@ -93,8 +93,11 @@ pub fn seconds(laps: &[&Lap]) -> String {
     format!("{:.2}", spread(laps, |lap| lap.seconds))
 }
 
-/// Formats the cell with the CPU seconds of all cores together: median, minimum and maximum of the laps.
+/// Formats the cell with the CPU seconds of all cores together: median, minimum and maximum of the laps; empty if they were not measured.
 pub fn cores(laps: &[&Lap]) -> String {
+    if laps.iter().all(|lap| lap.cpu_seconds == 0.0) {
+        return String::new();
+    }
     format!("{:.2}", spread(laps, |lap| lap.cpu_seconds))
 }
 
