@@ -476,7 +476,8 @@ def test_child_processes_end_and_leave_no_open_descriptors(db: Path, host: sqlit
     reader = pyarrow.RecordBatchReader.from_stream(sqluice.read(db, "t0"))
     del reader
     _sqluice.descriptors()
-    assert set(os.listdir("/dev/fd")) == before
+    # Objects of earlier tests may close their descriptors meanwhile.
+    assert set(os.listdir("/dev/fd")) <= before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
