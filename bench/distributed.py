@@ -26,6 +26,7 @@ from sqluice.distributed import Job, Placed, Shard
 
 from house import House, Lap, Way, timed
 
+
 def check(found: int, wanted: int) -> None:
     if found != wanted:
         raise SystemExit(f"{found:,} rows instead of {wanted:,}")
@@ -250,9 +251,9 @@ def measured(rows: int, run: Callable[[], object]) -> Lap:
     return lap
 
 
-def second_rounds(house: House, folder: Path, rows: int, index: str | None) -> None:
+def second_rounds(house: House, folder: Path, rows: int, index: str | None) -> dict[str, int]:
     """Compares a commit by one process with a second round, in which tasks write the shards' rows to their places in the database (one after
-    another here)."""
+    another here). Returns the bytes of the shards and of the database."""
     db = folder / "t.db"
     shards_count = 16
     each = rows // shards_count
@@ -278,12 +279,14 @@ def second_rounds(house: House, folder: Path, rows: int, index: str | None) -> N
     for _ in house.rounds:
         laps = {}
         job, shards, laps[f"{name}-write"] = written(False)
+        shards_bytes = sum(shard.bytes for shard in shards)
         laps[f"{name}-commit"] = measured(total, lambda: job.commit(shards))  # noqa: B023
         check(count(db), total)
         job, shards, laps[f"{name}-counted"] = written(True)
         placed: list[Placed] = []
         laps[f"{name}-places"] = measured(total, lambda: placed.extend([job.place(place) for place in job.plan(shards)]))  # noqa: B023
         laps[f"{name}-rest"] = measured(total, lambda: job.commit(shards, placed=placed))  # noqa: B023
+        target_bytes = os.path.getsize(db)
         check(count(db), total)
         rounds.append(laps)
     titles = {
@@ -294,6 +297,7 @@ def second_rounds(house: House, folder: Path, rows: int, index: str | None) -> N
         f"{name}-rest": "the commit after that",
     }
     house.add(f"A second round, {part}", titles, rounds)
+    return {f"{name}-shards-bytes": shards_bytes, f"{name}-target-bytes": target_bytes}
 
 
 def main() -> None:
@@ -307,6 +311,7 @@ def main() -> None:
     args = parser.parse_args()
     only = set(args.only or ["ray", "read", "spark", "commit", "second"])
     house, beside = House("distributed", args.rounds, ["rows", "seconds", "rate", "cores"]), [f"pyarrow {pyarrow.__version__}"]
+    about = {"rows": args.rows, "read_rows": args.read_rows, "few": args.few}
     with tempfile.TemporaryDirectory(dir=args.dir) as name:
         folder = Path(name)
         if only & {"ray", "read"}:
@@ -328,9 +333,8 @@ def main() -> None:
         if "commit" in only:
             commits(house, folder, args.rows)
         if "second" in only:
-            second_rounds(house, folder, args.rows, None)
-            second_rounds(house, folder, args.rows, "area")
-    about = {"rows": args.rows, "read_rows": args.read_rows, "few": args.few}
+            about |= second_rounds(house, folder, args.rows, None)
+            about |= second_rounds(house, folder, args.rows, "area")
     house.finish(f"sqluice {sqluice.__version__}, the Python package (SQLite {sqluice.sqlite_version})", beside, about)
 
 

@@ -114,14 +114,12 @@ pub fn throughput(laps: &[&Lap]) -> String {
     format!("{:.2}", spread(laps, |lap| lap.bytes as f64 / lap.seconds / 1e9))
 }
 
-/// Formats the cell with the peak memory in MiB, the highest of all laps.
+/// Formats the cell with the peak memory in MiB, the highest of all laps; empty if it was not measured.
 pub fn memory(laps: &[&Lap]) -> String {
+    if laps.iter().all(|lap| lap.memory_bytes == 0) {
+        return String::new();
+    }
     format!("{:.0} MiB", mib(spread(laps, |lap| lap.memory_bytes as f64).max))
-}
-
-/// Formats the cell with memory in whole MiB, the highest of all laps; empty if it was not measured.
-pub fn beyond(laps: &[&Lap]) -> String {
-    if laps.iter().all(|lap| lap.memory_bytes == 0) { String::new() } else { memory(laps) }
 }
 
 /// Returns the spread of a value of laps, of which there must be at least one.

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::house::{Finished, experiments};
-use crate::lap::{Column, Lap, beyond, cores, mib, rate, rows, seconds};
+use crate::lap::{Column, Lap, cores, memory, mib, rate, rows, seconds};
 use crate::machine::{self, Machine};
 use crate::options::here;
 use crate::ratio::{self, Ratio};
@@ -23,7 +23,7 @@ use crate::rounds::{Round, Way, table, way};
 /// Writes the record of a comparison that a script has measured, from JSON on standard input
 #[derive(Clone, Debug, Args)]
 pub struct Settings {
-    /// Where the record goes [default: bench/results]
+    /// The folder for the record [default: bench/results]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
 }
@@ -107,15 +107,8 @@ fn finished(measured: Measured) -> anyhow::Result<Finished> {
     });
     let rounds = rounds.collect::<anyhow::Result<Vec<Round>>>()?;
     let columns = columns.iter().map(|name| column(name)).collect::<anyhow::Result<Vec<Column<'_>>>>()?;
-    let mut parts: Vec<&str> = ways.iter().map(|way| way.part).collect();
-    parts.dedup();
-    let tables = parts.iter().map(|part| {
-        let of_part = |way: &&Way<(), ()>| way.part == *part;
-        let ways: Vec<Way<(), ()>> =
-            ways.iter().filter(of_part).map(|of| way(of.part, of.name, of.title, |()| ())).collect();
-        table(part, &columns, &ways, &rounds)
-    });
-    let tables = tables.collect::<Vec<_>>().join("\n");
+    let parts = ways.chunk_by(|a, b| a.part == b.part);
+    let tables: Vec<String> = parts.map(|ways| table(ways[0].part, &columns, ways, &rounds)).collect();
     let ratios = ratios.into_iter().map(|MeasuredRatio { what, value, one, other, claim }| {
         let (one, other) = (named(&one)?, named(&other)?);
         let of = match &*value {
@@ -140,7 +133,7 @@ fn finished(measured: Measured) -> anyhow::Result<Finished> {
         experiments: experiments(benchmark, &ways, &rounds),
         rounds,
         ratios,
-        tables,
+        tables: tables.join("\n"),
     })
 }
 
@@ -150,7 +143,7 @@ fn column(name: &str) -> anyhow::Result<Column<'static>> {
         "seconds" => ("seconds: median (min..max)", &seconds),
         "rate" => ("M rows/s", &rate),
         "cores" => ("seconds on cores", &cores),
-        "memory" => ("memory beyond the data", &beyond),
+        "memory" => ("memory beyond the data", &memory),
         _ => bail!("{name:?} is no column"),
     })
 }

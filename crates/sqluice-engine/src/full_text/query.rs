@@ -34,7 +34,7 @@ pub(super) trait TextSink {
 }
 
 /// The largest size of a batch in bytes. A batch becomes a doclist for each of its terms, so larger batches make fewer doclists.
-const BATCH_BYTES_MAX: usize = 64 << 20;
+const BATCH_BYTES_MAX: usize = 8 << 20;
 
 /// The smallest size of a batch in bytes.
 const BATCH_BYTES_MIN: usize = 16 << 10;
@@ -123,8 +123,7 @@ impl Query<'_> {
         (workers, memory_bytes): (usize, usize),
         (cancel, progress): (&Cancel, &dyn Progress),
     ) -> std::result::Result<(), NotCollected> {
-        // Texts are split much more slowly than they are read.
-        let waiting = if workers > 1 { workers.div_ceil(4) } else { 0 };
+        let waiting = if workers > 1 { workers } else { 0 };
         let batch_bytes = (memory_bytes / (workers + waiting + 1)).clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX);
         if workers < 2 {
             let mut sink = worker()?;

@@ -46,7 +46,6 @@ struct Terms {
     streams: Streams,
     /// The terms of each index that wait to be looked up.
     waiting: Vec<Waiting>,
-    numbers: Vec<u32>,
     /// The occurrences of known terms that wait to be noted.
     found: Found,
 }
@@ -101,7 +100,6 @@ impl<'c> RowIndexer<'c> {
                 known: KnownTerms::new(),
                 streams: Streams::new(collector.index.detail),
                 waiting: (0..=prefixes.len()).map(|_| Waiting::new()).collect(),
-                numbers: Vec::new(),
                 found: Found::default(),
             },
             rowids: Vec::new(),
@@ -270,15 +268,14 @@ impl Terms {
 
     /// Looks up the waiting terms of an index, and notes their occurrences.
     fn look_up(&mut self, index: usize) {
-        let Terms { dictionary, known, streams, waiting, numbers, found, .. } = self;
+        let Terms { dictionary, known, streams, waiting, found, .. } = self;
         // A found term may be one that waits, too, if another term has taken its place among the known ones. Its occurrences stay in order.
         found.note(streams);
         let Waiting { keys, places, long, long_ends } = &mut waiting[index];
         dictionary.fetch(index, keys);
         let mut ends = long_ends.iter();
         let mut start = 0;
-        numbers.clear();
-        numbers.extend(keys.iter().map(|key| {
+        found.numbers.extend(keys.iter().map(|key| {
             let mut bytes = &[][..];
             if !key.is_whole()
                 && let Some(end) = ends.next()
@@ -290,11 +287,10 @@ impl Terms {
             known.put(key.short(index), number);
             number
         }));
+        found.places.append(places);
         streams.reserve(dictionary.len());
-        streams.fetch(numbers);
-        numbers.iter().zip(&*places).for_each(|(number, place)| streams.push(*number, *place));
+        found.note(streams);
         keys.clear();
-        places.clear();
         long.clear();
         long_ends.clear();
     }

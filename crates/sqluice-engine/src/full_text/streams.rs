@@ -222,10 +222,8 @@ impl Stream {
             let mut word = Word::default();
             // A frequent term is in this row already, or not: no branch could foretell it.
             word.push(u64::from(short_varint(rows)) << 8, (8 + short_varint_bits(rows)) & mask(rows > 0));
-            word.push(
-                u64::from(1 | u32::from(place.column) << 8) & u64::from(mask(!is_same_column)),
-                16 & mask(!is_same_column),
-            );
+            let of_column = mask(!is_same_column);
+            word.push(u64::from((1 | u32::from(place.column) << 8) & of_column), 16 & of_column);
             word.push(u64::from(short_varint(distance)), short_varint_bits(distance));
             self.bytes[at..at + size_of::<u64>()].copy_from_slice(&word.bytes.to_le_bytes());
             word.bits as usize / 8

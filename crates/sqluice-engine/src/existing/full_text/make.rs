@@ -132,6 +132,7 @@ impl Making<'_> {
         let Settings { geometry, page_count, workers, .. } = **settings;
         let view = transaction.view(page_count, progress)?;
         let tree = Tree { root_page: transaction.root_page(name)?, kind: Kind::Table, geometry, page_count };
+        // No part is too large: a worker ends a run by itself when the memory of the run is used up.
         let scan = Scan::in_parts_of(&mut view.pages(), tree, usize::MAX);
         let scan = scan.and_then(|scan| scan.with_parts(&mut view.pages(), PARTS_OF_WORKER * workers));
         let scan = scan.map_err(|error| view.failed(error))?.with_fields(ours.texts.wanted());
